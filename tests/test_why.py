@@ -201,7 +201,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
 
     wanted, text = said(24.2e6, 24.1e6)
     assert not wanted
-    assert text.endswith("; but 17.0 % less goodput of bronze. Which is better depends on what you prefer.")
+    assert "; but 17.0 % less goodput of bronze. Which is better depends on what you prefer: --prefer delay" in text
     assert "bronze" not in said(24.2e6, 24.1e6, rate=0.9)[1]  # as the link
     wanted, text = said(25.9e6, 25.8e6)
     assert wanted
@@ -218,7 +218,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     for open_ in ([24.2e6], [24.2e6, 29.4e6], [27.2e6, 27.1e6]):  # a single run, seeds that differ, little
         wanted, text = said(*open_)
         assert wanted
-        assert "bronze" not in text
+        assert ("bronze" in text) == ("Its one run has" in text) == (len(open_) == 1)
 
 
 @pytest.mark.parametrize(("half", "paid"), [
@@ -390,10 +390,10 @@ def test_loss_of_streams_alone_on_a_link_is_stated_once() -> None:
     evidence = Evidence("a test", 0.0038)
     losses: tuple[Key, ...] = ("loss", "stream_loss")
     same = [Effect(key, "l", 0.0, 0.0038, 0.0, False, evidence) for key in losses]
-    words = remedies._by_link(same, many=False)
+    words = remedies._by_link(same, many=False, beside={})
     assert words == "0.38 % in place of 0 % lost"
     other = [same[0], Effect("stream_loss", "l", 0.0, 0.01, 0.0, False, evidence)]
-    assert remedies._by_link(other, many=False).count("lost") == 2
+    assert remedies._by_link(other, many=False, beside={}).count("lost") == 2
 
 
 def test_the_whole_buffer_of_a_rate_that_changes_is_not_one_time() -> None:

@@ -368,8 +368,8 @@ def why(
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
-    checked = _checked(judged, tree, seed, own_senders=own_senders)
-    rests_on = f"{checked}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
+    shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
+    rests_on = _checked(judged, tree, seed, own_senders=own_senders) + _left_out(link, crossed, also)
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -382,13 +382,13 @@ def why(
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
-        checked="\n".join(filter(None, (rests_on, trust.sentence))),
+        checked="\n".join(filter(None, (rests_on + _times(asked, scenario, rate or down), trust.sentence))),
         trust=trust,
         diagnosis=answer,
         scenario=asked,
         prefer=prefer,
         alone=next((remedy.alone for remedy in remedies if remedy.alone), None),
-        following=tuple(_following(lab, tree, judged, seed)) if advises else (),
+        following=shapers,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -85,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: more of them wait by spinning, for nothing here
     words = sys.argv[1:] if arguments is None else [*arguments]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]

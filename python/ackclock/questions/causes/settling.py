@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 STATED: Final = 5
 """Seeds at least of settings whose numbers are stated, where they cost next to nothing."""
+ONE_RUN: Final = 1e-3
+"""Seeds whose waits differ by less than this part of themselves are one run, shifted."""
 LEAST_LOSS: Final = 1e-4
 """A loss that moves by less does not count as moving, ..."""
 LEAST_IDLE: Final = 2e-3
@@ -56,25 +58,25 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     """
     Return how often, and how many times as long as needed, a setting is measured next; None where it has been enough.
 
-    First it is measured for as long, and with as many seeds, as cost next to nothing: a few seeds agree by chance.
-    Then, while it is `unsettled`, for the next longer time that the budget allows. What happens once, or grows without
-    end, is another thing later on.
+    First it is measured for as long, and with as many seeds, as cost next to nothing: a few seeds agree by chance, but
+    those of a lone flow are one run, of which only more time tells more. Then, while it is `unsettled`, for the next
+    longer time that the budget allows. What happens once, or grows without end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
         return None
     now = Effort(len(measured.numbers), measured.factor)
     packets = measured.length.total / now.longer * pace(tree)
-    cheap = [factor for factor in WHY.longer if factor >= now.longer and STATED * factor * packets <= WHY.cheap]
+    least, most = (now.seeds, now.seeds) if _one_run(measured) else (STATED, max(now.seeds, WHY.seeds[1]))
+    cheap = [factor for factor in WHY.longer if factor >= now.longer and least * factor * packets <= WHY.cheap]
     if cheap:
         often = int(WHY.cheap / (cheap[-1] * packets))
-        effort = Effort(min(often, max(now.seeds, WHY.seeds[1])), cheap[-1])
+        effort = Effort(min(often, most), cheap[-1])
         if effort.longer > now.longer or effort.seeds > now.seeds:
             return effort
-    least = min(now.seeds, WHY.seeds[0])
 
     def affords(factor: float) -> bool:
-        return unsettled and not lab.hopeless(tree, factor, measured.numbers, least)
+        return unsettled and not lab.hopeless(tree, factor, measured.numbers, min(now.seeds, WHY.seeds[0]))
 
     factor = further(WHY, now.longer, now.seeds * packets, affords)
     return Effort(now.seeds, factor) if factor else None
@@ -91,6 +93,13 @@ def further(policy: Policy, now: float, packets: float, affords: Callable[[float
     if cheap:
         return cheap[-1]
     return longer[0] if longer and affords(longer[0]) else None
+
+
+def _one_run(measured: Measured) -> bool:
+    """Whether all seeds have the same waits, to a thousandth."""
+    first, *others = measured.numbers
+    pairs = [(getattr(own, key), getattr(first, key)) for own in others for key in ("delay_p50", "delay_p99")]
+    return all(math.isclose(*pair, rel_tol=ONE_RUN) for pair in pairs)
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
 from ackclock.experiment.sequential import GLANCE
 from ackclock.questions.measured import MeasuredLimit
-from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Verdict, _spread
+from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Verdict, _spread, repeats_after
 from ackclock.questions.measured.limit import _between, ends
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
@@ -521,3 +521,17 @@ def test_the_moments_of_parts_are_those_of_the_whole() -> None:
     assert mean[0].mean() == pytest.approx(samples.mean())
     assert deviation[0].mean() == pytest.approx(samples.std(), rel=1e-3)
     assert moments(samples[:63]) == ((), ())
+
+
+def test_a_queue_repeats_itself_after_its_cycle_not_after_its_strongest_harmonic() -> None:
+    """FQ-CoDel under ten Reno flows: "a limit cycle of period 0.403 s", between lines of a cycle of 0.97 s."""
+    time = np.arange(0, 60, 0.01)
+    noise = np.random.default_rng(1).standard_normal((4, time.size))
+    phases = np.array([[0.0], [0.1], [0.2], [0.3]])
+    waves = np.sin(2 * np.pi * (3 * time / 0.97 + phases)) + np.sin(4 * np.pi * time / 0.97)
+    longer = repeats_after(waves + 0.3 * noise, 0.01, 0.97 / 3)
+    assert longer is not None
+    assert longer.mean == pytest.approx(0.97, rel=0.01)
+    plain = np.sin(2 * np.pi * (time / 0.97 + phases))
+    assert repeats_after(plain + 0.3 * noise, 0.01, 0.97) is None
+    assert repeats_after(noise, 0.01, 0.97) is None

@@ -1,5 +1,6 @@
 """Flows that are there for a part of the measured time, that wait all through it, or whose control has no marks."""
 
+import copy
 import math
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import ackclock as ac
 from ackclock.cli import main
 from ackclock.core.result import time_present
+from ackclock.present.text import without_ecn
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.presence import begun_before, present_for_a_part, silent
 
@@ -101,6 +103,13 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without(capsys: pytest.Ca
     assert main([*numbers_alone.split(), "--budget", "0.1"]) == 0
     assert "note: flows `flows-1`: nothing marks their packets" in capsys.readouterr().out
     assert "flows `c`" not in said
+    on = scenario([{"name": "a", "congestion": "prague"}]).canonical
+    there = copy.deepcopy(on)
+    there["link"][0]["queue"] |= {"aqm": "codel", "ecn": True}
+    (note,) = without_ecn.notes(on, there)
+    assert "although their ecn is on: the queue needs it, too (queue.ecn), and TCP Prague without ECN" in note
+    assert note.endswith("; the queue instead marks them")
+    assert without_ecn.notes(on, on)[0] + "; the queue instead marks them" == note
     # `--set ecn=true` is of the flows alone, and a queue that drops all the same was silent
     assert "flows `c`: nothing marks their packets although" in str(ac.run(described.with_({"ecn": True})))
     red = {"aqm": "red", "min_threshold": "10 packets", "max_threshold": "30 packets", "ecn": True}

@@ -267,7 +267,7 @@ def test_all_that_a_router_prints_is_read() -> None:
     assert [link["name"] for link in made.scenario.canonical["link"]] == ["eth1"]
     assert made.notes == (
         "left out: eth0, whose queue has no rate of its own: --rate gives it one",
-        "without --rate, eth1 has an interface of 1 Gbit/s",
+        "without --rate, an interface of 1 Gbit/s is assumed for eth1",
     )
     with pytest.raises(ac.ScenarioError, match="mq has no counterpart"):
         import_tc([("router", lines)], rate="1 Gbit/s")

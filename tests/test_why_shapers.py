@@ -414,3 +414,16 @@ def test_last_segments_of_pages_take_no_more_of_a_shaper_than_they_are() -> None
 def test_acks_cross_links_as_data_do() -> None:
     flows = [{"path": ["down"], "reverse_path": ["up"]}, {"path": ["line"], "reverse_path": "none"}]
     assert shapers.crossed(flows) == {"down", "up", "line"}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "target", "other"),
+    [("fq_pie", "15 ms", True), ("fq_pie", "5 ms", False), ("fq_codel", "5 ms", False)],
+)
+def test_another_queue_is_tried_where_the_target_is_larger(scheduler: str, target: str, other: bool) -> None:
+    """FQ-PIE of three BBR flows: "no other queue was tried", though FQ-CoDel's defaults ended the wait."""
+    link = {"name": "line", "rate": "50 Mbit/s", "queue": {"scheduler": scheduler, "target": target}}
+    flow = {"name": "flows", "path": ["line"], "rtt": "20 ms"}
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": [flow]}).canonical
+    _, queues, _ = _queues(tree, {"line": 0.02})
+    assert bool(queues) == other

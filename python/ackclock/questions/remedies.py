@@ -233,7 +233,7 @@ def _queues(
             if _elsewhere(link, fair) and before:
                 queues[name] = {**fair, "scheduler": {**fair["scheduler"], "bandwidth": _below(rate)}}
                 parts[name] = SHAPED
-        elif shapers.managed(link["queue"]):
+        elif shapers.managed(link["queue"]) and not _slack(link["queue"], carried(link), rtt, packet_size(tree, name)):
             continue
         elif (inner := _fair_leaves(link, rtt, packet_size(tree, name))) is not None:
             queues[name] = inner
@@ -563,6 +563,12 @@ def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:
     target = max(0.005, 1.5 * 8 * packet / bits)
     interval = max(0.1, rtt, target / 0.1)
     return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
+
+
+def _slack(queue: Mapping[str, Any], bits: float, rtt: float, packet: float) -> bool:
+    """Whether the queues of flows have a target above that of FQ-CoDel, as FQ-PIE's default of 15 ms."""
+    wanted = _core.quantity(_fq_codel(bits, rtt, packet)["target"])[0]
+    return "target" in queue and bool(_core.quantity(queue["target"])[0] > wanted)
 
 
 def _rounded(seconds: float) -> str:

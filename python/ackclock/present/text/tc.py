@@ -16,7 +16,7 @@ STATEMENTS: Final = {
     "not-redirected": (
         "{dev}: what arrives at an interface must be redirected to it; of --dev LINK=ifb4DEV the commands do so for DEV"
     ),
-    "assumed-rate": "without --rate, {links} has an interface of {rate}",
+    "assumed-rate": "without --rate, an interface of {rate} is assumed for {links}",
     "without-rate": "left out: {device}, whose queue has no rate of its own: --rate gives it one",
     "stab": (
         "{place}: {device}: left out: overhead {overhead}, mpu {mpu}: a full packet counts {size} B here, {counted} B "

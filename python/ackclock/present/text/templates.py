@@ -58,7 +58,7 @@ def _seconds_within(mean: Interval) -> str:
 def _number_within(mean: Interval) -> str:
     """Return a number, with half its interval from a hundredth of it on."""
     shown = interval(mean.mean, mean.half, "number")
-    return shown if HARDLY * abs(mean.mean) < mean.half < math.inf else f"{mean.mean:.3g}"
+    return shown if HARDLY * abs(mean.mean) < mean.half < math.inf else number(mean.mean)
 
 
 def little(part: float) -> str:

@@ -143,7 +143,9 @@ def text(why: Why) -> str:
 def notes(why: Why) -> list[str]:
     """Return what the answer rests on, after flows that live by marks and have none."""
     foot = people.footnote(why.people) if why.people else ""
-    return [*without_ecn.notes(why.scenario.canonical), why.checked, *([foot] if foot else [])]
+    records = why.diagnosis.lab.record.items()
+    instead = next((record["scenario"] for key, record in records if key.startswith("instead")), None)
+    return [*without_ecn.notes(why.scenario.canonical, instead), why.checked, *([foot] if foot else [])]
 
 
 def highest(link: str, shown: Setting, seconds: float) -> str:

@@ -18,6 +18,7 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
+from ...analysis.oscillation import recurrence
 from ...analysis.parts import in_time, moments
 from ...core._words import listed
 from ...core.errors import AnalysisError
@@ -60,8 +61,12 @@ FINER: Final = (1 + math.sqrt(5)) / 2
 """Samples that test a period stand closer by this factor: it is no ratio of whole numbers, which could alias alike."""
 SAME_PERIOD: Final = 0.1
 """Two periods this near (relatively) are one."""
+LIKE: Final = 0.5
+"""Correlation from which on a queue repeats itself, ..."""
+NEARER: Final = 0.25
+"""... after a time that is longer than its strongest line's, and better by so much, than after that."""
 DRIVEN: Final = 0.02
-"""... and so near to the packets of a stream, or to the first parts of their distance, a motion is theirs."""
+"""A motion whose period is so near to the distance of a stream's packets, or to its first parts, is theirs."""
 HARMONICS: Final = 3
 """Parts of that distance which a queue that they move shows."""
 MAX_INTERVAL_RATIO: Final = 10.0
@@ -380,6 +385,8 @@ class Ensemble:
         """
         Withhold a cycle that the packets of a stream make, or whose period another distance of samples does not show.
 
+        Where the strongest line is a harmonic, the queue repeats itself after a longer time, which is the period.
+
         A link with a clock of its own, of batches or of a rate that changes, moves its queue faster than samples at a
         part of the round trip follow; they show a slow swing in its place.
         """
@@ -388,6 +395,12 @@ class Ensemble:
             finding = state("measured.driven", period=judged.cycle, flows=stream)
             return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan)
         steady = link.get("service", "none") == "none" and isinstance(link["rate"], str)
+        longer = None if judged.verdict != "oscillates" else repeats_after(self.traces, self.sample, judged.cycle)
+        if longer is not None:
+            finding = state("measured.harmonic", period=judged.cycle, longer=longer)
+            judged = replace(
+                judged, finding=finding, cycle=longer.mean, halves={**judged.halves, "period": longer.half}
+            )
         if steady or judged.verdict != "oscillates":
             return judged
         other = Ensemble(self.scenario, self.link, self.threads)
@@ -551,6 +564,24 @@ def _spread(ratio: Estimate) -> Statement:
     if not ratio.relative <= UNKNOWN_RATIO:
         return state("measured.ratio-unknown")
     return state("measured.amplitude-ratio", value=ratio.value, low=ratio.low, high=ratio.high)
+
+
+def repeats_after(traces: NDArray[np.float64], sample: float, period: float) -> Interval | None:
+    """
+    Return the time after which all runs repeat themselves far better than after a period, s; None without such a time.
+
+    Flows whose queues swing one after the other give a queue whose strongest line is a harmonic of their cycle.
+    """
+    lags = [recurrence(trace, LIKE) for trace in traces]
+    if not all(lag * sample > (1 + NEARER) * period for lag in lags):  # NaN where one does not repeat itself
+        return None
+
+    def like(trace: NDArray[np.float64], lag: float) -> float:
+        near = range(max(round(0.9 * lag), 1), round(1.1 * lag) + 1)
+        return max(float(np.corrcoef(trace[:-shift], trace[shift:])[0, 1]) for shift in near)
+
+    better = [like(trace, lag) - like(trace, period / sample) for trace, lag in zip(traces, lags, strict=True)]
+    return mean_interval([lag * sample for lag in lags]) if min(better) > NEARER else None
 
 
 def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:

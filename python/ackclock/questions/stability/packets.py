@@ -268,7 +268,7 @@ def _needed(tree: Mapping[str, Any], link: str) -> tuple[Length, float]:
 
 
 def together(runs: Sequence[PacketRun]) -> PacketRun:
-    """Average runs of the same length with different seeds; the first knows whether the queue oscillates."""
+    """Join runs as long with other seeds: means, and the ends of all; the first knows whether the queue oscillates."""
     from ...analysis.parts import in_time
 
     first, *others = runs
@@ -289,8 +289,8 @@ def together(runs: Sequence[PacketRun]) -> PacketRun:
         first,
         queue_mean=mean(lambda run: run.queue_mean),
         queue_std=mean(lambda run: run.queue_std),
-        low=mean(lambda run: run.low),
-        high=mean(lambda run: run.high),
+        low=min(run.low for run in runs),
+        high=max(run.high for run in runs),
         signal=mean(lambda run: run.signal),
         timeouts=sum(run.timeouts for run in runs),
         lost=sum(run.lost for run in runs),
@@ -413,7 +413,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
     scenario, without = _lasting(of.scenario)
     _, each = _needed(scenario.canonical, link)
-    seeds = STABILITY.seeds[0] if STABILITY.seeds[0] * each <= packets else 1
+    seeds = next((often for often in (STABILITY.seeds[0], STABILITY.fewest) if often * each <= packets), 1)
     most = packets
     longer = STABILITY.first.longer
     if each > packets >= MAX_PACKETS:  # one run that is as long as it has to be may take more; then all of it at once

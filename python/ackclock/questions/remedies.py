@@ -16,7 +16,7 @@ from ..core.scenario import Scenario, link_of
 from ..core.statement import state
 from ..core.tc.trees import Writer, write
 from ..core.units import percent, rate_text
-from ..experiment.sequential import WHY
+from ..experiment.sequential import WHY, Effort
 from .causes import settling, shapers
 from .causes.ablations import control, lacking, set_control, with_queue
 from .causes.lab import Lab
@@ -493,12 +493,14 @@ def _compared(
         after, balance = compared(min(seeds, len(present.numbers)), 1.0)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
+    asked = set[Effort]()
     while like is None:
         unsettled = balance.moving(after) or balance.of_start(present, after)
         unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
         effort = settling.longer(lab, after, unsettled=unsettled)
-        if effort is None:
+        if effort is None or effort in asked:
             break
+        asked.add(effort)
         shorter = lab.record[key]
         last = compared(effort.seeds, effort.longer)
         if not last[0].enough:

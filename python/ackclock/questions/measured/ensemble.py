@@ -61,9 +61,9 @@ FINER: Final = (1 + math.sqrt(5)) / 2
 """Samples that test a period stand closer by this factor: it is no ratio of whole numbers, which could alias alike."""
 SAME_PERIOD: Final = 0.1
 """Two periods this near (relatively) are one."""
-LIKE: Final = 0.5
+LIKE: Final = 0.4
 """Correlation from which on a queue repeats itself, ..."""
-NEARER: Final = 0.25
+NEARER: Final = 0.2
 """... after a time that is longer than its strongest line's, and better by so much, than after that."""
 DRIVEN: Final = 0.02
 """A motion whose period is so near to the distance of a stream's packets, or to its first parts, is theirs."""
@@ -568,7 +568,7 @@ def _spread(ratio: Estimate) -> Statement:
 
 def repeats_after(traces: NDArray[np.float64], sample: float, period: float) -> Interval | None:
     """
-    Return the time after which all runs repeat themselves far better than after a period, s; None without such a time.
+    Return the time after which runs repeat themselves far better than after a period, s; None without such a time.
 
     Flows whose queues swing one after the other give a queue whose strongest line is a harmonic of their cycle.
     """
@@ -581,7 +581,9 @@ def repeats_after(traces: NDArray[np.float64], sample: float, period: float) -> 
         return max(float(np.corrcoef(trace[:-shift], trace[shift:])[0, 1]) for shift in near)
 
     better = [like(trace, lag) - like(trace, period / sample) for trace, lag in zip(traces, lags, strict=True)]
-    return mean_interval([lag * sample for lag in lags]) if min(better) > NEARER else None
+    if sum(better) <= NEARER * len(better):
+        return None
+    return mean_interval([sample * lag / round(lag / min(lags)) for lag in lags])  # some run may show several at once
 
 
 def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:

@@ -223,7 +223,7 @@ def test_seeds_that_differ_by_more_than_their_mean_give_no_time(deep: Experience
     """ "A download of 100 MB: 4591 s ± 9789 s"."""
     apart = replace(deep, page=2.0, runs=(replace(deep, page=0.5), replace(deep, page=0.5), replace(deep, page=5.0)))
     shown = People({"now": apart}, ("down",))
-    assert table(shown).columns["now"]["a page of 2 MB"] == "not known: 3 seeds differ by more than their mean"
+    assert table(shown).columns["now"]["a page of 2 MB"] == "not known: 3 seeds do not tell"
     assert "a page loads" not in sentence(shown)
 
 

@@ -354,6 +354,10 @@ def test_transfers_that_gain_stand_beside_the_page_that_pays() -> None:
         assert ("transfer" in said) == bool(gain)
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((page,))), wanted=False, prefer=None).text
     assert said.endswith("no gain that counts, but 60.0 % more time for a page.")
+    for after, words in ((0.7, "20.5 % less throughput and 60.0 % more"), (0.83, "60.0 % more")):
+        rate = Effect("rate", "l", 0.88, after, 0.01, False, evidence)
+        said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((rate, page))), wanted=False, prefer=None).text
+        assert said.endswith(f"no gain that counts, but {words} time for a page.")
 
 
 @pytest.mark.parametrize("half", [0.1, 0.9])
@@ -618,7 +622,7 @@ def test_a_wait_of_few_packets_is_named() -> None:
 
 def test_senders_that_have_bbr_are_said_to_stay() -> None:
     """`--own-senders` said nothing where the senders have BBR already."""
-    said = "No other congestion control was tried: these senders have BBR already.\n"
+    said = "No other congestion control is proposed: these senders have BBR already.\n"
     assert ac.why("5 Mbit/s", "20 ms", congestion="bbr", own_senders=True).checked.startswith(said)
     tree = over({}, {"name": "a", "congestion": "cubic"}).canonical
     assert senders_kept(tree, ["l"]) == ""

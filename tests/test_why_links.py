@@ -240,7 +240,7 @@ def test_the_smallest_buffer_is_no_long_wait_without_a_cause() -> None:
 
 
 def test_where_each_flow_has_a_queue_under_an_aqm_it_is_said_that_none_was_tried() -> None:
-    assert "No other queue was tried at bottleneck: flows have" in str(ac.why("5 Mbit/s", "20 ms", aqm="fq_codel"))
+    assert "No other queue is proposed at bottleneck: flows have" in str(ac.why("5 Mbit/s", "20 ms", aqm="fq_codel"))
 
 
 def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:

@@ -34,6 +34,7 @@ STATEMENTS: Final = {
     "buffer": "the buffer of {room}",
     "other-buffer": "with a buffer of {wanted:time}",
     "queue": "{queue} with its present settings",
+    "queue-tree": "{queue}, with its classes and their queues as they are",
     "fq-codel": "with FQ-CoDel and its defaults",
     "drop-tail": "with a drop-tail buffer of {room:time}",
     "slow-start": "slow start, which overshoots",

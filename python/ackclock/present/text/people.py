@@ -54,7 +54,7 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     if math.isnan(value):
         return f"not known: {why_not}"
     if half >= value:
-        return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
+        return f"not known: {counted(len(experience.runs), 'seed')} do not tell"
     return time_over_seeds(value, half)
 
 

@@ -26,6 +26,8 @@ TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
+DEAR: Final = 0.1
+"""A loss of more than this part of the throughput is said of a setting that brings nothing, too."""
 WIDE: Final = 0.2
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -100,7 +102,11 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside the one that is longer, those shorter
         of_links += [gain for gain in balance.gains if gain.key in TIMES]
     gains = _by_link(of_links or balance.gains, many, _tails(balance)) or _freed(balance)
-    costs = _by_link(_greatest(balance.costs), many, {("loss", link): _whose(remedy, link) for link in remedy.settings})
+    dear = [cost for cost in balance.costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
+    unpaid = [] if gains else dear  # which nothing pays for
+    costs = _by_link(
+        unpaid + _greatest(balance.costs), many, {("loss", link): _whose(remedy, link) for link in remedy.settings}
+    )
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
     paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
     weighed = gains + (f", for {listed(paid)}" if paid else "") + (f"; but {costs}" if costs else "")

@@ -46,7 +46,7 @@ STATEMENTS: Final = {
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",
-    "bbr-already": "No other congestion control was tried: these senders have BBR already.",
+    "bbr-already": "No other congestion control is proposed: these senders have BBR already.",
     "no-endless": "No other congestion control was tried: no endless flow crosses the link.",
     "few-packets": (
         " That is the time of {wait:number} full packets, each of which takes {packet:time} to send, "
@@ -97,10 +97,10 @@ STATEMENTS: Final = {
     "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "kept": "The queue at {links} stays: another there would bring nothing beside the one at {others}.",
-    "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
+    "managed": "No other queue is proposed at {links}: flows have queues of their own under an AQM there.",
     "managed-tunnels": (
-        "No other queue was tried at {links}: flows have queues of their own under an AQM there, but those of a tunnel "
-        "one together."
+        "No other queue is proposed at {links}: flows have queues of their own under an AQM there, but those of a "
+        "tunnel one together."
     ),
     "short-buffer": (
         "How large the buffer of {links} has to be to keep it busy: `ackclock buffer`, with the same link and flows."

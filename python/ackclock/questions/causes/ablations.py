@@ -452,7 +452,8 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         if here == "fq_codel":
             return None
         changed = _at_its_rate(tree, name, {"scheduler": "fq_codel"})
-        return None if changed is None else _said(changed, "queue", "fq-codel", queue=here)
+        cause = "queue-tree" if queue.get("classes") else "queue"
+        return None if changed is None else _said(changed, cause, "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
     changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"})
     if changed is None:

@@ -535,3 +535,15 @@ def test_a_queue_repeats_itself_after_its_cycle_not_after_its_strongest_harmonic
     plain = np.sin(2 * np.pi * (time / 0.97 + phases))
     assert repeats_after(plain + 0.3 * noise, 0.01, 0.97) is None
     assert repeats_after(noise, 0.01, 0.97) is None
+
+
+def test_runs_that_rest_at_other_queues_do_not_move() -> None:
+    """Four Vegas flows: "100 % of its variance is slower than runs of 540 s tell. Longer runs would tell"."""
+    measured = ac.measured_stability(
+        ac.dumbbell(
+            rate="20 Mbit/s", queue={"capacity": "100 ms"}, flows=ac.flows(4, "vegas", rtt="30 ms"), duration="9 s"
+        ),
+        packets=2_000_000,
+    )
+    assert measured.verdict == "does not oscillate"
+    assert measured.halves["mean"] > measured.queue_std

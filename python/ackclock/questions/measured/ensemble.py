@@ -65,6 +65,8 @@ LIKE: Final = 0.4
 """Correlation from which on a queue repeats itself, ..."""
 NEARER: Final = 0.2
 """... after a time that is longer than its strongest line's, and better by so much, than after that."""
+RESTS: Final = 0.1
+"""Runs rest apart whose means move from one half to the other by less than this part of what they lie apart."""
 DRIVEN: Final = 0.02
 """A motion whose period is so near to the distance of a stream's packets, or to its first parts, is theirs."""
 HARMONICS: Final = 3
@@ -323,19 +325,20 @@ class Ensemble:
 
     def judge(self) -> MeasuredStability:
         """Say what the runs so far tell."""
-        mean, deviation = float(self.traces.mean()), float(self.traces.std())
+        traces = self._about_rest()
+        mean, deviation = float(traces.mean()), float(traces.std())
         mode, observed = None, _Bands((), 0.0, deviation)
         if mean >= EMPTY_QUEUE_PACKETS:
             packet = min(1.0, RIPPLE_SHARE * mean)
-            mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
+            mode = fluctuation_mode(traces, self.sample, shortest_lag=self.rtt / 2)
             if mode is not None and mode.amplitude < packet:
                 mode = None
             if mode is None or not mode.is_cycle:
-                every_band, slower = bands(self.traces, self.sample, shortest=self.rtt)
+                every_band, slower = bands(traces, self.sample, shortest=self.rtt)
                 observed = _Bands(
                     [band for band in every_band if _amplitude(band, deviation) >= packet], slower, deviation
                 )
-                mode = self._dominant(mode, observed, packet)
+                mode = self._dominant(traces, mode, observed, packet)
         halves = self._halves()
         verdict, finding = self._verdict(mode, mean, observed, halves["deviation"])
         period = {"oscillates": observed.cycle, "cannot tell": observed.open}.get(verdict)
@@ -374,10 +377,12 @@ class Ensemble:
         band = {"oscillates": observed.cycle, "cannot tell": observed.open}.get(verdict)
         return math.nan if band is None else band.period
 
-    def _dominant(self, mode: FluctuationMode | None, observed: _Bands, packet: float) -> FluctuationMode | None:
+    def _dominant(
+        self, traces: NDArray[np.float64], mode: FluctuationMode | None, observed: _Bands, packet: float
+    ) -> FluctuationMode | None:
         """Return the mode of a limit cycle that the fit missed, else the fitted mode; None without power in it."""
         if observed.cycle is not None:
-            near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=observed.cycle.period)
+            near = fluctuation_mode(traces, self.sample, shortest_lag=self.rtt / 2, near=observed.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
         return mode if mode is not None and observed.share(mode.period) >= LEAST_SHARE else None
 
@@ -488,6 +493,18 @@ class Ensemble:
         if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
             return "cannot tell", state("measured.between", period=period, ratio=spread)
         return "cannot tell", state("measured.undecided", ratio=spread)
+
+    def _about_rest(self) -> NDArray[np.float64]:
+        """
+        Return the traces; about their common mean where each run rests at one of its own, as Vegas and FAST do.
+
+        How far these lie apart is no motion, and no longer run would change it.
+        """
+        half = self.traces.shape[1] // 2
+        own = self.traces.mean(1, keepdims=True)
+        moved = np.abs(self.traces[:, half:].mean(1) - self.traces[:, :half].mean(1)).max()
+        rests = own.std() > max(float(self.traces.std(1).max()), moved / RESTS)
+        return self.traces - own + self.traces.mean() if rests else self.traces
 
     def _drift(self) -> float | None:
         """By how many packets the mean moves from the first half to the second; None if by no more than runs differ."""

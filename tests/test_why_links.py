@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from scipy.optimize import brentq
@@ -23,7 +24,7 @@ from ackclock.questions.causes.scales import Length, bits, in_periods, needed, o
 from ackclock.questions.causes.sentences import interval
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.people import people
-from ackclock.questions.why import stated
+from ackclock.questions.why import _quiet, stated
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
@@ -614,3 +615,15 @@ def test_a_control_that_remembers_its_start_for_longer_than_runs_last_is_said_to
     link = {"rate": "12 Mbit/s", "rtt": "35 ms", "buffer": "120 ms", "flows": 2}
     assert "LEDBAT takes the shortest round trip of the last 600 s" in ac.why(congestion="ledbat", **link).checked
     assert "shortest round trip" not in ac.why(congestion="vegas", **link).checked
+
+
+def test_a_way_that_is_not_judged_is_named() -> None:
+    """`why --down 20mbit --up 20mbit --rtt 300ms --aqm codel` said nothing of the way up, which is idle as well."""
+    links = [{"name": name, "rate": "20 Mbit/s"} for name in ("down", "up")]
+    flows = [{"name": name, "path": [name], "rtt": "300 ms"} for name in ("down", "up")]
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}).canonical
+    present = Mock(key="present", beside={"up": [Mock(packets=100)]})
+    diagnosis = Mock(present=present, lab=Mock(record={"present": {"scenario": tree}}))
+    down, up = (Mock(link=name, diagnosis=diagnosis) for name in ("down", "up"))
+    assert "Not judged: up, busy for no more than 50 % of the time" in _quiet(("up",), [down])
+    assert _quiet(("up",), [down, up]) == ""

@@ -43,11 +43,12 @@ from .causes.scales import (
     policed,
     quantities,
     remembering,
+    spared,
 )
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
-from .causes.shapers import RIGHT, before, filters_acks, fixed, held, let_through
 from .causes.shapers import crossed as reached
+from .causes.shapers import filters_acks, held, let_through
 from .causes.symptoms import MOVES, SYMPTOMS, Measured, of_few_packets
 from .endpoint_style import styled
 from .following import Following, following, follows
@@ -369,7 +370,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    rests_on = _checked(judged, tree, seed, own_senders=own_senders) + _left_out(link, crossed, also)
+    rests_on = _checked(judged, tree, seed, own_senders=own_senders) + _left_out(link, crossed, also, judged)
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -624,19 +625,9 @@ def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     part, *_ = runs = present.beside[name]
     if any(not run.packets or math.isnan(run.delay_p50) for run in runs):
         return False
-    busy = bool(bulk(tree, name)) and (part.utilization > BUSY or _spared(tree, name))
+    busy = bool(bulk(tree, name)) and (part.utilization > BUSY or spared(tree, name))
     symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
     return busy or any(symptoms)
-
-
-def _spared(tree: Mapping[str, Any], name: str) -> bool:
-    """Whether a shaper before a link leaves much of its rate, though it is the slowest of those behind the shaper."""
-    first, link = before(tree, name), link_of(tree, name)
-    if first is None or not fixed(link, tree):
-        return False
-    behind = {place for flow in bulk(tree, name) for place in flow["path"]} - {first}
-    slowest = min(carried(link_of(tree, place)) for place in behind)
-    return carried(link) == slowest and carried(link_of(tree, first)) < RIGHT[0] * slowest
 
 
 def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judged:
@@ -655,13 +646,22 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
     return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, setting)
 
 
-def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:
+def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str], judged: Sequence[Judged]) -> str:
     left = [link for link in crossed if link not in also]
     if not left:
-        return ""
+        return _quiet(also, judged)
     if link is not None:
         return str(state("why.stays" if len(left) == 1 else "why.stay", link=link, others=listed(left)))
-    return str(state("why.not-judged", links=len(left)))
+    return _quiet(also, judged) + str(state("why.not-judged", links=len(left)))
+
+
+def _quiet(also: Sequence[str], judged: Sequence[Judged]) -> str:
+    """Name the links of endless flows that were measured, but were not worth a judgement."""
+    main = judged[0].diagnosis
+    tree, beside = main.lab.record[main.present.key]["scenario"], main.present.beside
+    quiet = {name for name in also if bulk(tree, name) and all(run.packets for run in beside[name])}
+    quiet -= {part.link for part in judged}
+    return str(state("why.quiet", links=listed(sorted(quiet)), busy=BUSY)) if quiet else ""
 
 
 def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:

@@ -43,6 +43,7 @@ STATEMENTS: Final = {
     ),
     "starts": " So that seeds differ, some flows start up to a round trip later than given, at random.",
     "own-window": " The file's measure, {window}, is not used.",
+    "quiet": " Not judged: {links}, busy for no more than {busy:.0%} of the time, without long waits or many losses.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",

@@ -17,7 +17,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import crossed, held, remembered, returning
+from .shapers import RIGHT, before, crossed, fixed, held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -504,3 +504,13 @@ def lasting(tree: Mapping[str, Any], length: Length) -> Length | None:
         return None
     begin, *_ = quantities(head["measure"]) or [0.0]
     return Length(begin, end[0] - begin, length.sample, "the scenario itself")
+
+
+def spared(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a shaper before a link leaves much of its rate, though it is the slowest of those behind the shaper."""
+    first, link = before(tree, name), link_of(tree, name)
+    if first is None or not fixed(link, tree):
+        return False
+    behind = {place for flow in bulk(tree, name) for place in flow["path"]} - {first}
+    slowest = min(carried(link_of(tree, place)) for place in behind)
+    return carried(link) == slowest and carried(link_of(tree, first)) < RIGHT[0] * slowest

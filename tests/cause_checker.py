@@ -396,7 +396,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     """
     Every change that takes the symptom away decidedly is named, or holds one that is.
 
-    One run decides where it, and each half of it, leaves less than half of what a cause may leave.
+    One run decides of a wait or idle time where it, and each half of it, leaves less than half of what a cause may.
     """
     name, what, limit, gone = MEASURES[sentence["predicate"]]
     symptom, *causes = sentence["evidence"]
@@ -410,7 +410,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         value, half = _known(runs, key, name, what)
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if len(record["seeds"]) == 1:
-            if name not in OVER_TIME:
+            if name not in ("delay", "idle") or checkers.once(runs.of(key)[0]._scenario):
                 continue
             most = 2 * max(value, *_halves(sentence["predicate"], what, key, runs, bound))
         if name == "stream":  # however alike the seeds, few losses of few packets decide little

@@ -987,8 +987,7 @@ def test_half_a_buffer_that_was_looked_at_for_too_short_a_time_is_run() -> None:
     [
         ((0.007, 0.010), (0.010, 0.013), [1, 1, 2], False),
         ((0.007, 0.010), (0.0089, 0.0085), [1, 1, 2], True),
-        ((0.001, 0.002), (0.0, 0.0), [1], True),
-        ((0.005, 0.006), (0.0, 0.0), [1, 1], True),
+        ((0.001, 0.002), (0.0, 0.0), [1, 1], True),
     ],
 )
 def test_change_after_which_a_symptom_grows_is_run_for_longer(
@@ -1371,14 +1370,19 @@ def test_each_number_that_is_stated_may_move(key: str) -> None:
         ("stream", (0, 0), False),
     ],
 )
-def test_one_run_tells_what_leaves_next_to_nothing(key: str, halves: tuple[float, float], gone: bool) -> None:
-    """Of a wait of 15 ms that counts, or of a tenth of a long one; streams lose otherwise with other seeds."""
+def test_one_run_tells_what_leaves_next_to_nothing(key: str, halves: tuple[float, ...], gone: bool) -> None:
+    """
+    Of a wait of 15 ms that counts, or of a tenth of a long one.
+
+    Losses are others with other seeds: of BBR, beside a rate that changed, 0.38 % with one and 5.2 % with the next.
+    """
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == key)
-    own = Mock(delay_p50=5e-3, utilization=0.99, stream_loss=0.0, rtt=0.03, transmission=1e-3, halves={key: halves})
+    measures = {"delay_p50": 5e-3, "utilization": 0.99, "stream_loss": 0.0, "lost_in_all": 0.0}
+    own = Mock(**measures, rtt=0.03, transmission=1e-3, halves={key: halves} if halves else {})
     first = Measured("", (own,), scales.Length(1.0, 1.0, 0.01, ""), True, 1.0)
     assert experiment._gone(first, symptom, 0.02) == gone
     assert not experiment._gone(replace(first, enough=False), symptom, 0.02)
-    if key == "delay":
+    if key == "delay" and halves:
         assert experiment._gone(first, symptom, 0.09)
 
 

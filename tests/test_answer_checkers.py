@@ -44,7 +44,7 @@ def stability() -> list[str]:
 def wrapped(place: Any, name: str, change: Callable[[Any], Any]) -> Any:
     """A function of the product whose answers are changed."""
     true = getattr(place, name)
-    return patch.object(place, name, lambda *given: change(true(*given)))
+    return patch.object(place, name, lambda *given, **named: change(true(*given, **named)))
 
 
 def sized(**changed: Callable[[Any], Any]) -> Any:

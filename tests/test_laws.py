@@ -333,7 +333,7 @@ def test_the_period_of_a_cycle_is_that_of_the_sentence() -> None:
     assert measured.mode is None
     assert measured.verdict == "oscillates"
     assert f"period {measured.period:.3g} s" in measured.sentence
-    assert measured.period == pytest.approx(10.24 / 2, rel=0.1)
+    assert measured.period == pytest.approx(10.24, rel=0.1)
 
 
 def by_delay(congestion: str, *rtts: str) -> ac.Scenario:

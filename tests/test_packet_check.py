@@ -114,7 +114,7 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_text(blocks("toml")[0], encoding="utf-8")
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "between 0 and 71.41 packets. In 5 packet runs of" in shown
+    assert "between 0 and 71.41 packets. In 3 packet runs of" in shown
     assert "trust the packets" in shown
     assert "leave out here (effect not tested): the random fluctuations of 10 flows." in shown
     assert main(["stability", str(file), "--json"]) == 0
@@ -477,7 +477,7 @@ def test_equations_that_neither_rest_nor_swing_for_certain_do_not_oscillate() ->
     )
     # a busy machine: "oscillates at 24.61 packets", the equilibrium; "they differ in the swing (0 and 16.09 packets)"
     check = packet_check(replace(answer, large_signal=None), ANY // 10)
-    assert "By the equations it oscillates. In 5 packet runs" in check.sentence
+    assert "By the equations it oscillates. In 3 packet runs" in check.sentence
     assert {difference.what for difference in check.differences} <= {"oscillates"}
 
 

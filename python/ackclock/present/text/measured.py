@@ -20,7 +20,8 @@ STATEMENTS: Final = {
         "a limit cycle of period {period:seconds_within} and amplitude {amplitude:number_within} packets, {ratio}."
     ),
     "harmonic": (
-        "a limit cycle that repeats itself after {longer:seconds_within}; its strongest band lies at {period:.3g} s."
+        "a limit cycle of period {longer:seconds_within}, after which the queue repeats itself; its strongest band is "
+        "at {period:.3g} s."
     ),
     "slower-than-runs": (
         "{share:.0%} of its variance is slower than runs of {seconds:time} tell. Longer runs would tell."

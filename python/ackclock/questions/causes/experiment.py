@@ -516,11 +516,9 @@ def _gone(first: Measured, symptom: Symptom, before: float) -> bool:
 
     Losses and shares may be others with other seeds: of BBR 0.4 % with one and 5 % with the next.
     """
-    most = max(first.limit(symptom), LITTLE * before) / FAR
-    values = _with_halves(first, symptom)
-    return (
-        symptom.key in ("delay", "idle") and first.enough and len(values) > 1 and all(value < most for value in values)
-    )
+    limit, values = first.limit(symptom), _with_halves(first, symptom)
+    told = symptom.key in ("delay", "idle") and first.enough and len(values) > 1
+    return told and (max(values) < limit / FAR or limit < min(values) <= max(values) < LITTLE * before / FAR)
 
 
 def _with_halves(first: Measured, symptom: Symptom) -> tuple[float, ...]:

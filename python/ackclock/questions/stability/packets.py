@@ -413,7 +413,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
     scenario, without = _lasting(of.scenario)
     _, each = _needed(scenario.canonical, link)
-    seeds = next((often for often in (STABILITY.seeds[0], STABILITY.fewest) if often * each <= packets), 1)
+    seeds = STABILITY.seeds[0] if STABILITY.seeds[0] * each <= packets else 1
     most = packets
     longer = STABILITY.first.longer
     if each > packets >= MAX_PACKETS:  # one run that is as long as it has to be may take more; then all of it at once

@@ -407,6 +407,9 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             continue
         if key.endswith("half the buffer") or _excused(key, before, runs) or _holds(key, named, runs):
             continue
+        now = runs.record[symptom["runs"][0]]["scenario"]
+        if any(_left_empty(runs, symptom["runs"][0], key, now)):
+            continue
         value, half = _known(runs, key, name, what)
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if len(record["seeds"]) == 1:
@@ -456,12 +459,15 @@ def _holds(key: str, named: Iterable[str], runs: _Runs) -> bool:
 
 
 def _excused(key: str, before: float, runs: _Runs) -> bool:
-    """A shorter buffer ends any wait; it is no cause where half of it does not shorten the wait."""
-    if " with a buffer of" not in key or not key.startswith("delay: with a buffer of") or " and " in key:
+    """A shorter buffer ends any wait; it is no cause where half of it, the way back as clear, does not shorten it."""
+    clear = " and with an uncongested ACK path"
+    alone = key.removesuffix(clear)
+    if not alone.startswith("delay: with a buffer of") or " and " in alone:
         return False
-    half = runs.record.get("delay: half the buffer")
-    if half is None:
+    if runs.record.get("delay: half the buffer") is None:
         return False
+    if alone != key and "delay: with an uncongested ACK path" in runs.record:
+        before = runs.mean("delay: with an uncongested ACK path", _wait(0.5))
     return runs.mean("delay: half the buffer", _wait(0.5)) > 0.75 * before
 
 
@@ -730,7 +736,9 @@ def _apart(now: Sequence[float], then: Sequence[float]) -> float:
 
 
 def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:
-    halves = [checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99")]
+    halves = [
+        checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99", "one_way_p99")
+    ]
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
         if not any(abs(_seconds(number, unit) - half) < 6e-3 * half for half in halves):
             yield f"{text}: ± {number} {unit} is of no change"

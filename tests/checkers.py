@@ -761,7 +761,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
 
     A class that gets less as its link does, and what the seeds do not decide, may be left out.
     """
-    text = sentence["text"]
+    text = re.sub(r" Its one run has .*? which other seeds may not have\.", "", sentence["text"])
     link = max(
         [1 - effect["after"] / effect["before"] for effect in answer["effects"] if effect["key"] == "rate"], default=0.0
     )

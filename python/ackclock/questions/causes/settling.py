@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 STATED: Final = 5
 """Seeds at least of settings whose numbers are stated, where they cost next to nothing."""
-ONE_RUN: Final = 1e-3
-"""Seeds whose waits differ by less than this part of themselves are one run, shifted."""
 LEAST_LOSS: Final = 1e-4
 """A loss that moves by less does not count as moving, ..."""
 LEAST_IDLE: Final = 2e-3
@@ -67,7 +65,7 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
         return None
     now = Effort(len(measured.numbers), measured.factor)
     packets = measured.length.total / now.longer * pace(tree)
-    least, most = (now.seeds, now.seeds) if _one_run(measured) else (STATED, max(now.seeds, WHY.seeds[1]))
+    least, most = (now.seeds, now.seeds) if _lone(tree) else (STATED, max(now.seeds, WHY.seeds[1]))
     cheap = [factor for factor in WHY.longer if factor >= now.longer and least * factor * packets <= WHY.cheap]
     if cheap:
         often = int(WHY.cheap / (cheap[-1] * packets))
@@ -95,11 +93,9 @@ def further(policy: Policy, now: float, packets: float, affords: Callable[[float
     return longer[0] if longer and affords(longer[0]) else None
 
 
-def _one_run(measured: Measured) -> bool:
-    """Whether all seeds have the same waits, to a thousandth."""
-    first, *others = measured.numbers
-    pairs = [(getattr(own, key), getattr(first, key)) for own in others for key in ("delay_p50", "delay_p99")]
-    return all(math.isclose(*pair, rel_tol=ONE_RUN) for pair in pairs)
+def _lone(tree: Mapping[str, Any]) -> bool:
+    """Whether there is one flow alone: its runs with other seeds are one run, shifted."""
+    return sum(int(flow["count"]) for flow in tree["flows"]) == 1
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:

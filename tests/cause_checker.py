@@ -124,8 +124,12 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             yield f"{sentence['text']}: {found[1]} endless flows hardly send over {link}"
 
 
-def _left_empty(runs: _Runs, before: str, after: str, now: Tree) -> Iterator[str]:
-    """The link, and those that its endless flows' ACKs cross, over which such flows carry little of what they did."""
+def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = -0.01) -> Iterator[str]:
+    """
+    The link, and those that its endless flows' ACKs cross, over which such flows carry little of what they did.
+
+    Less than half of it, or a quarter, but `about` so much.
+    """
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
     for link in dict.fromkeys([runs.link, *back]):
@@ -136,7 +140,7 @@ def _left_empty(runs: _Runs, before: str, after: str, now: Tree) -> Iterator[str
             statistics.fmean(float(run.flows["goodput"][run.flows["class"].isin(of)].sum()) for run in runs.of(key))
             for key in (before, after)
         ]
-        if rates[1] < (0.49 if link == runs.link else 0.24) * rates[0]:
+        if rates[1] < ((0.5 if link == runs.link else 0.25) + about) * rates[0]:
             yield link
 
 
@@ -419,7 +423,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
         if re.search(rf"that it ends [^;]*{re.escape(key.partition(': ')[2])}", sentence["text"]):
-            if not list(_left_empty(runs, symptom["runs"][0], key, runs.record[symptom["runs"][0]]["scenario"])):
+            if not list(_left_empty(runs, symptom["runs"][0], key, now, about=0.01)):
                 yield f"{sentence['text']}: endless flows do send with {key}"
             continue
         if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:

@@ -37,7 +37,7 @@ CAUSES = {
     "round-trips": "round trips from",
     "absence": "endless flows that are not there all the time",
     "slow-start": "slow start, which overshoots",
-    "queue": "with its present settings",
+    "queue": "with its present settings|with its classes and their queues as they are",
     "buffer": "the buffer of",
     "delayed-acks": "delayed ACKs",
     "flows": r"\d (?:flows|transfers|sessions)|a single",

@@ -347,7 +347,12 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     instead = (
         "FQ-CoDel and its defaults" if after == "fq_codel" else rf"a drop-tail buffer of {_digits(_room(new, then))}"
     )
-    return rf"{re.escape(before)} with its present settings", f"with {instead}"
+    settings = (
+        ", with its classes and their queues as they are"
+        if old["queue"].get("classes")
+        else " with its present settings"
+    )
+    return rf"{re.escape(before)}{settings}", f"with {instead}"
 
 
 def _size(tree: Tree, entry: Tree) -> str:

@@ -448,18 +448,18 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     queue = link_of(tree, name)["queue"]
     here = queue["scheduler"] if queue.get("scheduler", "none") != "none" else queue["aqm"]
     here = str(here["kind"] if isinstance(here, Mapping) else here)
+    cause = "queue-tree" if queue.get("classes") else "queue"
     if symptom in ("delay", "unfair", "stream"):
         if here == "fq_codel":
             return None
         changed = _at_its_rate(tree, name, {"scheduler": "fq_codel"})
-        cause = "queue-tree" if queue.get("classes") else "queue"
         return None if changed is None else _said(changed, cause, "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
     changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"})
     if changed is None:
         return None
     changed = sized(changed, name, rtt)
-    return _said(changed, "queue", "drop-tail", queue=here, room=room(changed, name))
+    return _said(changed, cause, "drop-tail", queue=here, room=room(changed, name))
 
 
 def _at_its_rate(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree | None:

@@ -149,7 +149,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
 
 def _directions(answer: dict[str, Any], runs: _Runs) -> None:
     """Each link that endless flows fill is judged, unless one alone was asked for."""
-    if "was asked for" in answer["checked"] or "Not judged" in answer["checked"]:
+    if "was asked for" in answer["checked"] or "further links" in answer["checked"]:
         return
     judged = {part["link"] for part in [answer, *answer["beside"]]}
     run = runs.of(_first(answer))[0]

@@ -136,6 +136,8 @@ def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = 
         names = [flow["name"] for flow in endless if link in flow["path"]]
         there = {str(flow["name"]) for flow in runs.record[after]["scenario"]["flows"]}
         of = [name for name in names if name in there]
+        if not of:
+            continue
         rates = [
             statistics.fmean(float(run.flows["goodput"][run.flows["class"].isin(of)].sum()) for run in runs.of(key))
             for key in (before, after)

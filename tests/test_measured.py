@@ -19,6 +19,7 @@ from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import Estimate, FluctuationMode, amplitude_ratio, fluctuation_mode
 from ackclock.analysis.parts import moments
 from ackclock.cli import main
+from ackclock.core.intervals import Interval
 from ackclock.core.keys import places
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
@@ -547,3 +548,20 @@ def test_runs_that_rest_at_other_queues_do_not_move() -> None:
     )
     assert measured.verdict == "does not oscillate"
     assert measured.halves["mean"] > measured.queue_std
+
+
+def test_finer_samples_test_the_line_that_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches: a cycle twice as long as its strongest line was held against the strongest line of finer samples."""
+    air = ac.dumbbell(rate="65 Mbit/s", flows=ac.flows(2, rtt="30 ms"), duration="9 s").canonical
+    air["link"][0]["service"] = "wifi"
+    line = MeasuredStability(
+        "bottleneck", "oscillates", state("measured.empty", mean=0.0), None, 9.0, 2.0, 4, 60.0, 9, 2.0
+    )
+    monkeypatch.setattr(Ensemble, "more", lambda *_: None)
+    monkeypatch.setattr(Ensemble, "judge", lambda _: line)
+    monkeypatch.setattr("ackclock.questions.measured.ensemble.repeats_after", lambda *_: Interval(4.0, 0.1, 4))
+    ensemble = Ensemble(ac.Scenario(air), "bottleneck", 1)
+    ensemble.rtt, ensemble.seconds, ensemble.sample, ensemble.traces = 0.03, 60.0, 0.01, np.zeros((4, 9))
+    confirmed = ensemble.confirmed(line)
+    assert (confirmed.verdict, confirmed.cycle) == ("oscillates", 4.0)
+    assert "of period 4" in confirmed.reason

@@ -97,10 +97,8 @@ def recurrence(values: ArrayLike, coherence: float = RECURRENCE_COHERENCE) -> fl
     level = x - x.mean()
     if x.size < _TROUGHS * _SAMPLES or level.std() <= 1e-9 * max(1.0, float(np.abs(x).max())):
         return math.nan
-    lags = np.arange(2 * x.size // 3 + 1)
-    energy = np.concatenate([[0.0], np.cumsum(level**2)])
-    overlap = np.sqrt(energy[x.size - lags] * (energy[-1] - energy[lags])) / energy[-1]
-    r = _autocorrelation(x)[lags] / np.maximum(overlap, 1e-12)
+    r = _of_overlaps(x)
+    lags = np.arange(r.size)
     unlike = np.flatnonzero(r < _UNLIKE)
     peaks = lags[1:-1][(r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:]) & (lags[1:-1] > unlike[:1].sum())]
     peaks = peaks[r[peaks] >= coherence] if unlike.size else peaks[:0]
@@ -114,6 +112,25 @@ def recurrence(values: ArrayLike, coherence: float = RECURRENCE_COHERENCE) -> fl
             break
         position = _refine(r, int(near[np.argmax(r[near])])) / times
     return position
+
+
+def resemblance(values: ArrayLike, lag: float) -> float:
+    """Return how much a series is like itself about ``lag`` values later, a tenth more or less: a correlation.
+
+    >>> import numpy as np
+    >>> [round(resemblance(np.sin(np.arange(1000)), lag), 2) for lag in (2 * np.pi, np.pi)]
+    [1.0, -0.98]
+    """
+    r = _of_overlaps(series(values, "values"))
+    return float(r[max(round(0.9 * lag), 1) : round(1.1 * lag) + 1].max())
+
+
+def _of_overlaps(x: Floats) -> Floats:
+    """Autocorrelation at lags up to two thirds of a series, of its two parts that overlap."""
+    lags = np.arange(2 * x.size // 3 + 1)
+    energy = np.concatenate([[0.0], np.cumsum((x - x.mean()) ** 2)])
+    overlap = np.sqrt(energy[x.size - lags] * (energy[-1] - energy[lags])) / energy[-1]
+    return np.asarray(_autocorrelation(x)[lags] / np.maximum(overlap, 1e-12), dtype=np.float64)
 
 
 def _best_peak(r: Floats) -> tuple[int, float, float, float] | None:

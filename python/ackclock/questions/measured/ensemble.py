@@ -18,7 +18,7 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
-from ...analysis.oscillation import recurrence
+from ...analysis.oscillation import recurrence, resemblance
 from ...analysis.parts import in_time, moments
 from ...core._words import listed
 from ...core.errors import AnalysisError
@@ -62,9 +62,11 @@ FINER: Final = (1 + math.sqrt(5)) / 2
 SAME_PERIOD: Final = 0.1
 """Two periods this near (relatively) are one."""
 LIKE: Final = 0.4
-"""Correlation from which on a queue repeats itself, ..."""
-NEARER: Final = 0.2
-"""... after a time that is longer than its strongest line's, and better by so much, than after that."""
+"""Correlation from which on a queue repeats itself."""
+LONGER: Final = 1.2
+"""It does after a time of its own where that is so many times the period of its strongest line, ..."""
+MORE_LIKE: Final = 0.2
+"""... and where its correlation is larger by so much."""
 RESTS: Final = 0.1
 """Runs rest apart whose means move from one half to the other by less than this part of what they lie apart."""
 DRIVEN: Final = 0.02
@@ -390,8 +392,6 @@ class Ensemble:
         """
         Withhold a cycle that the packets of a stream make, or whose period another distance of samples does not show.
 
-        Where the strongest line is a harmonic, the queue repeats itself after a longer time, which is the period.
-
         A link with a clock of its own, of batches or of a rate that changes, moves its queue faster than samples at a
         part of the round trip follow; they show a slow swing in its place.
         """
@@ -400,22 +400,27 @@ class Ensemble:
             finding = state("measured.driven", period=judged.cycle, flows=stream)
             return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan)
         steady = link.get("service", "none") == "none" and isinstance(link["rate"], str)
-        longer = None if judged.verdict != "oscillates" else repeats_after(self.traces, self.sample, judged.cycle)
-        if longer is not None:
-            finding = state("measured.harmonic", period=judged.cycle, longer=longer)
-            judged = replace(
-                judged, finding=finding, cycle=longer.mean, halves={**judged.halves, "period": longer.half}
-            )
-        if steady or judged.verdict != "oscillates":
+        if judged.verdict != "oscillates":
             return judged
+        if steady:
+            return self._repeating(judged)
         other = Ensemble(self.scenario, self.link, self.threads)
         other.rtt, other.seconds, other.sample = self.rtt, self.seconds, self.sample / FINER
         other.more(FIRST_RUNS)
         period, packets = other.judge().cycle, judged.packets + other.packets
         if abs(period / judged.cycle - 1) <= SAME_PERIOD:
-            return replace(judged, packets=packets)
+            return self._repeating(replace(judged, packets=packets))
         finding = state("measured.sampled", period=judged.cycle, sample=self.sample, finer=other.sample)
         return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan, packets=packets)
+
+    def _repeating(self, judged: MeasuredStability) -> MeasuredStability:
+        """Where a cycle's strongest line is a harmonic, its period is the longer time after which the queue repeats."""
+        longer = repeats_after(self.traces, self.sample, judged.cycle)
+        if longer is None:
+            return judged
+        finding = state("measured.harmonic", period=judged.cycle, longer=longer)
+        halves = {**judged.halves, "period": longer.half}
+        return replace(judged, finding=finding, cycle=longer.mean, halves=halves)
 
     def _driver(self, judged: MeasuredStability) -> str | None:
         """Return the constant-rate class over the link whose packets come with a cycle's period, or its first parts."""
@@ -590,15 +595,11 @@ def repeats_after(traces: NDArray[np.float64], sample: float, period: float) -> 
     Flows whose queues swing one after the other give a queue whose strongest line is a harmonic of their cycle.
     """
     lags = [recurrence(trace, LIKE) for trace in traces]
-    if not all(lag * sample > (1 + NEARER) * period for lag in lags):  # NaN where one does not repeat itself
+    if not all(lag * sample > LONGER * period for lag in lags):  # NaN where one does not repeat itself
         return None
-
-    def like(trace: NDArray[np.float64], lag: float) -> float:
-        near = range(max(round(0.9 * lag), 1), round(1.1 * lag) + 1)
-        return max(float(np.corrcoef(trace[:-shift], trace[shift:])[0, 1]) for shift in near)
-
-    better = [like(trace, lag) - like(trace, period / sample) for trace, lag in zip(traces, lags, strict=True)]
-    if sum(better) <= NEARER * len(better):
+    pairs = zip(traces, lags, strict=True)
+    more = [resemblance(trace, lag) - resemblance(trace, period / sample) for trace, lag in pairs]
+    if sum(more) <= MORE_LIKE * len(more):
         return None
     return mean_interval([sample * lag / round(lag / min(lags)) for lag in lags])  # some run may show several at once
 

@@ -81,6 +81,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def within(sentence: str) -> str:
+    """Return a sentence as it stands within another: its first letter small."""
+    return sentence[:1].lower() + sentence[1:]
+
+
 def written(value: Any) -> str:
     """Return a value as a scenario has it: true and false in small letters."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -478,8 +478,7 @@ def _compared(
     Run another setting with more seeds, as many as the present one has, until its effects are decided.
 
     What is stated and still moves, after its start, is measured for longer, and more throughput of several flows with
-    more seeds. Where a change may be one of the runs'
-    lengths, the shorter ones are made again, as long as the rest.
+    more seeds. Where a change may be one of the runs' lengths, the shorter ones are made again, as long as the rest.
     """
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None

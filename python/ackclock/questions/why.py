@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import _core
-from ..core._words import among, called, counted, finite, listed
+from ..core._words import among, called, counted, finite, listed, within
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -637,9 +637,7 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
     kind, first = stated(diagnosis.present.numbers, tree, name, diagnosis.present.key)
     if not diagnosis.present.enough:
         seconds = diagnosis.present.length.measured
-        first = replace(
-            first, text=str(state("why.measured", seconds=seconds, sentence=first.text[0].lower() + first.text[1:]))
-        )
+        first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=within(first.text))))
     setting = replace(
         averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name), tree)
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...core._words import counted, listed
+from ...core._words import counted, listed, within
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.statement import state
@@ -621,8 +621,7 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     facts = {"wait": wait, "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
     text = str(state("causes.healthy-but" if tail.mean > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
     for name, ended in _unfinished(diagnosis):
-        sentence = text[0].lower() + text[1:]
-        text = str(state("causes.unfinished", ended=ended, name=name, sentence=sentence))
+        text = str(state("causes.unfinished", ended=ended, name=name, sentence=within(text)))
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",

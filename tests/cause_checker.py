@@ -72,7 +72,7 @@ FQ_CODEL = "10240 packets"
 """Room of FQ-CoDel by default."""
 OVER_TIME = {"delay": "delay_p50", "loss": "loss", "idle": "rate"}
 """What is known from the time of the runs, too, by the names of changes."""
-SURE = 0.95
+SURE = 0.9
 """What is removed is removed decidedly where even so much of the limit would do."""
 TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
 RATE = r"[0-9.e+-]+ [kMG]?bit/s"

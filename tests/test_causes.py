@@ -1367,6 +1367,8 @@ def test_each_number_that_is_stated_may_move(key: str) -> None:
         ("delay", (4e-3, 8e-3), False),
         ("idle", (0.01, 0.02), True),
         ("stream", (0, 0), False),
+        ("loss", (0, 0), False),
+        ("delay", (), False),
     ],
 )
 def test_one_run_tells_what_leaves_next_to_nothing(key: str, halves: tuple[float, ...], gone: bool) -> None:
@@ -1381,7 +1383,7 @@ def test_one_run_tells_what_leaves_next_to_nothing(key: str, halves: tuple[float
     first = Measured("", (own,), scales.Length(1.0, 1.0, 0.01, ""), True, 1.0)
     assert experiment._gone(first, symptom, 0.02) == gone
     assert not experiment._gone(replace(first, enough=False), symptom, 0.02)
-    if key == "delay":
+    if key == "delay" and halves:
         long = Mock(**measures | {"delay_p50": 0.02}, rtt=0.03, transmission=1e-3, halves={key: (0.018, 0.021)})
         first = replace(first, numbers=(long,))
         assert experiment._gone(first, symptom, 0.3)  # a tenth of a long wait, though above the limit

@@ -546,6 +546,13 @@ def test_an_interval_is_the_wider_of_seeds_and_time() -> None:
     assert "(standard deviation 5, mean not known: longer runs would tell, as it still moves)" in said
 
 
+def test_the_ends_of_a_queue_are_those_of_all_runs() -> None:
+    """Vegas: "the queue is between 49 and 52 packets (mean 51 ± 30)", of runs that rest at 39, 50 and 63."""
+    runs = [PacketRun("l", 9.0, True, at, 0.5, at - 1, at + 1, None, math.nan, 0.0, 0, 0) for at in (50.0, 39.0, 63.0)]
+    run = together(runs)
+    assert (run.low, run.high) == (38, 64)
+
+
 def answered() -> PacketCheck:
     """A check of nothing in particular."""
     run = PacketRun("l", 9.0, True, 10.0, 5.0, 0.0, 9.0, None, math.nan, 0.01, 0, 0)

@@ -118,8 +118,8 @@ def resemblance(values: ArrayLike, lag: float) -> float:
     """Return how much a series is like itself about ``lag`` values later, a tenth more or less: a correlation.
 
     >>> import numpy as np
-    >>> [round(resemblance(np.sin(np.arange(1000)), lag), 2) for lag in (2 * np.pi, np.pi)]
-    [1.0, -0.98]
+    >>> [round(resemblance(np.sin(np.arange(1000) / 10), lag), 1) for lag in (20 * np.pi, 10 * np.pi)]
+    [1.0, -0.9]
     """
     r = _of_overlaps(series(values, "values"))
     return float(r[max(round(0.9 * lag), 1) : round(1.1 * lag) + 1].max())

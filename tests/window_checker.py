@@ -31,6 +31,7 @@ FEWEST = 1e-5
 """A loss below this is a matter of single packets."""
 MOST_PACKETS = 1.5e7
 """Settings whose longer runs compute more packets are left out."""
+FORGETS = "what it does once that of its start is forgotten is not in these runs"
 MEASURES = {
     "delay_p50": checkers._wait(0.5),
     "delay_p99": checkers._wait(0.99),
@@ -49,7 +50,8 @@ def wrong(answer: Mapping[str, Any]) -> list[str]:
         for name, (of, key) in keys.items():
             setting, record = part[name], of["runs"].get(key)
             if setting is not None and record is not None and _lasts(record):
-                faults += _setting(f"{part['link']}, {name}", setting, record, part)
+                until = _remembered(record["scenario"]) if FORGETS in answer["checked"] else math.inf
+                faults += _setting(f"{part['link']}, {name}", setting, record, part, until)
     return faults
 
 
@@ -62,11 +64,11 @@ def _lasts(record: Mapping[str, Any]) -> bool:
 
 
 def _setting(
-    head: str, setting: Mapping[str, Any], record: Mapping[str, Any], part: Mapping[str, Any]
+    head: str, setting: Mapping[str, Any], record: Mapping[str, Any], part: Mapping[str, Any], until: float
 ) -> Iterator[str]:
     stated = {key: setting[key] for key in MEASURES if setting[key] is not None}
     for seeds in (SEEDS, MORE_SEEDS):
-        ones = _longer(record, seeds)
+        ones = _longer(record, seeds, until)
         runs = _Runs({}, part["link"])
         factor = _part(ones[0], part, runs)
         faults = []
@@ -98,16 +100,24 @@ def _last(key: str, value: float) -> float:
     return own if key.startswith("delay") or value < 0.0095 else 1e-3
 
 
-def _longer(record: Mapping[str, Any], seeds: range) -> list[Any]:
+def _longer(record: Mapping[str, Any], seeds: range, until: float) -> list[Any]:
+    """Return runs as long as that, none of which goes on after a time, s, of which the answer tells nothing."""
     tree = record["scenario"]
     begin, end = (float(ac._core.quantity(text.strip())[0]) for text in tree["scenario"]["measure"].split(".."))
     measured, runs = end - begin, []
     for number, seed in enumerate(seeds):
         first = begin + number / len(seeds) * measured
-        last = f"{first + LONGER * measured:.9g} s"
+        last = f"{max(min(first + LONGER * measured, until), first + measured):.9g} s"
         head = {**tree["scenario"], "duration": last, "measure": f"{first:.9g} s .. {last}"}
         runs.append(ac.run(ac.Scenario(json.loads(json.dumps({**tree, "scenario": head}))), seed=seed))
     return runs
+
+
+def _remembered(tree: Mapping[str, Any]) -> float:
+    """Return for how long its flows remember their shortest round trips, s."""
+    controls = (flow.get("congestion", {}) for flow in tree["flows"])
+    kept = (ac._core.quantity(control["base_history"])[0] for control in controls if "base_history" in control)
+    return min(kept, default=math.inf)
 
 
 def _part(run: Any, part: Mapping[str, Any], runs: _Runs) -> float:

@@ -205,6 +205,14 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
         (["run", "{small}", "--trace-flows", "some"], "must be a whole number, not some; or all"),
         (["fluid", "{small}", "--duration", "5"], "--duration 5: the unit is missing, such as 5s"),
         (["why", "--rate", "5mbit", "--rtt", "40ms", "--duration", "5"], "--duration 5: the unit is missing"),
+        (
+            ["why", "--rate", "5mbit", "--rtt", "40ms", "--aqm", "fqcodel"],
+            'why: --aqm: there is no AQM "fqcodel"',
+        ),
+        (
+            ["stability", "--rate", "5mbit", "--rtt", "4ms", "--aqm", "x"],
+            '--aqm: there is no AQM "x"',
+        ),
         (["stability", "--rate", "5mbit"], "give a scenario file, or --rate and --rtt"),
         (["stability", "--rate", "5", "--rtt", "40ms"], "--rate 5: the unit is missing, such as 5mbit"),
         (["tune", "{small}", "--target", "5"], "--target 5: the unit is missing, such as 5ms"),

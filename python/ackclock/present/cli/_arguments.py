@@ -8,12 +8,14 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
 from ...core._words import nearest, written
+from ...core.errors import ScenarioError
 from ...core.scenario import Scenario, form_of, load, loads
 from ...core.units import several, share_of
 from ._output import WrongInputError, visible
@@ -266,6 +268,22 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
             raise WrongInputError(f"ackclock {command}: {option} {text}: the unit is missing, such as {text}{unit}")
         if value < 0 or (kind and (dimension != kind or value == 0)):
             raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}")
+
+
+_OPTIONS: Final = {"link[0].queue.aqm": "aqm", "flows[0].congestion.kind": "congestion"}
+"""Keys of the scenario of a question in numbers that options give as they are."""
+
+
+@contextmanager
+def by_options(options: argparse.Namespace, command: str) -> Iterator[None]:
+    """Name the options of a question in numbers in place of the keys of the scenario that is made of them."""
+    try:
+        yield
+    except ScenarioError as error:
+        if options.file is not None or not all(item.key in _OPTIONS for item in error.diagnostics):
+            raise
+        said = ((_OPTIONS[item.key], item.text.partition(f"{item.key}: ")[2]) for item in error.diagnostics)
+        raise WrongInputError("\n".join(f"ackclock {command}: --{option}: {text}" for option, text in said)) from None
 
 
 def _in_round_trips(buffer: str, rtt: str) -> str:

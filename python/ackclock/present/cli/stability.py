@@ -13,7 +13,15 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import dumbbell, flows
 from ...core.units import rate_text, read_quantity
 from ...experiment.progress import listening
-from ._arguments import check_quantities, chosen_equations, count, equation_arguments, one_variant, own_control
+from ._arguments import (
+    by_options,
+    check_quantities,
+    chosen_equations,
+    count,
+    equation_arguments,
+    one_variant,
+    own_control,
+)
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
 from ._output import (
@@ -89,19 +97,20 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
             "ackclock stability: give a scenario file, or --rate and --rtt, such as --rate 50mbit --rtt 40ms"
         )
     check_quantities(options, "stability")
-    link = dumbbell(
-        rate=options.rate,
-        queue={"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"},
-        flows=flows(
-            options.flows or 1,
-            own_control(options, "stability") or "cubic",
-            rtt=options.rtt,
-            start="uniform 0 s .. 1 s",
-        ),
-        duration="60 s",
-        measure="20 s .. 60 s",
-        name=f"a link of {rate_text(read_quantity('--rate', options.rate, WrongInputError)[0])}",
-    )
+    with by_options(options, "stability"):
+        link = dumbbell(
+            rate=options.rate,
+            queue={"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"},
+            flows=flows(
+                options.flows or 1,
+                own_control(options, "stability") or "cubic",
+                rtt=options.rtt,
+                start="uniform 0 s .. 1 s",
+            ),
+            duration="60 s",
+            measure="20 s .. 60 s",
+            name=f"a link of {rate_text(read_quantity('--rate', options.rate, WrongInputError)[0])}",
+        )
     return one_variant(options, "stability", link)
 
 

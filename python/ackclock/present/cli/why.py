@@ -7,7 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...experiment.progress import listening
-from ._arguments import check_quantities, count, file_variant, json_argument, own_control, report_argument, set_argument
+from ._arguments import (
+    by_options,
+    check_quantities,
+    count,
+    file_variant,
+    json_argument,
+    own_control,
+    report_argument,
+    set_argument,
+)
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -79,6 +88,7 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         outputs.enter_context(listening(outputs.enter_context(progress_bar())))
+        outputs.enter_context(by_options(options, "why"))
         try:
             answer = why(
                 options.rate,

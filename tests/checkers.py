@@ -598,6 +598,19 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
         _near(float(text) * {"%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 + _at_ends(what, run, runs))
 
 
+def _class_waits(sentence: dict[str, Any], runs: _Runs) -> None:
+    """Half of a class's packets wait as long as is said, and long; half of all packets do not."""
+    (key,) = sentence["evidence"][0]["runs"]
+    said = re.search(r"packets of (\S+) wait ([0-9.e+]+) (us|ms|s) or more", sentence["text"])
+    assert said, sentence["text"]
+    value = float(said[2]) * _UNIT[said[3]]
+    for run in runs.of(key):
+        rtt = float(run.flows["rtt"][run.flows["class"] == said[1]].min())
+        most = float(run.classes.loc[said[1], "one_way_s_p50"]) - rtt / 2
+        assert _wait_limit(run, runs) < value <= 1.01 * most, (sentence["text"], most)
+    assert runs.mean(key, _wait(0.5)) < _wait_limit(runs.of(key)[0], runs) * 1.2, sentence["text"]
+
+
 def _filters_acks(run: Any, runs: _Runs) -> bool:
     crossed = any(runs.link in entry["reverse_path"] for entry in run._scenario["flows"])
     return crossed and '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
@@ -897,5 +910,6 @@ CHECKS = {
     "shares-unevenly": _symptom(_uneven, lambda _one, _runs: 0.2, 0.5),
     "cannot-tell": _cannot,
     "healthy": _healthy,
+    "class-waits": _class_waits,
     "stream-loses": _symptom(_stream_loss, lambda _one, _runs: 1e-3, 0.5),
 }

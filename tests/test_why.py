@@ -837,6 +837,32 @@ def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
     assert healthy.numbers["utilization"] == pytest.approx(result.present.utilization, rel=1e-12)
 
 
+def test_a_class_that_waits_is_named_though_most_packets_do_not_wait() -> None:
+    """ "No symptom was found": half of all packets waited 4 ms, half of those of a class with 50 places 90 ms."""
+    leaf = {"name": "ef", "rate": "5 Mbit/s", "ceil": "15 Mbit/s", "flows": ["ef"]}
+    leaf |= {"queue": {"aqm": "drop-tail", "capacity": "50 packets"}}
+    rest = {"name": "rest", "rate": "10 Mbit/s", "ceil": "15 Mbit/s", "queue": {"scheduler": "fq_codel"}}
+    flow = {"path": ["wan"], "rtt": "30 ms", "congestion": "cubic"}
+    tree = {
+        "scenario": {"duration": "30 s"},
+        "link": [{"name": "wan", "rate": "15 Mbit/s", "delay": "0 ms",
+                  "queue": {"scheduler": "htb", "default": "rest", "classes": [rest, leaf]}}],
+        "flows": [{"name": "web", "count": 2, **flow}, {"name": "ef", "count": 1, **flow}],
+    }  # fmt: skip
+    result = ac.why(scenario=ac.Scenario(tree))
+    (waits,) = (sentence for sentence in result.sentences if sentence.predicate == "class-waits")
+    assert "Half of the packets of ef wait" in waits.text
+    assert "healthy" not in {of.predicate for of in result.sentences}
+    said = json.loads(json.dumps(result.json()))
+    checkers.check(said)
+    place = next(k for k, of in enumerate(said["sentences"]) if of["predicate"] == "class-waits")
+    for true, wrong in (("packets of ef", "packets of web"), (" wait ", " wait 9")):
+        false = copy.deepcopy(said)
+        false["sentences"][place]["text"] = waits.text.replace(true, wrong, 1)
+        with pytest.raises(AssertionError):
+            checkers.check(false)
+
+
 def test_what_still_moves_is_measured_for_longer() -> None:
     """ "Idle 80.4 %" and "7.5 % lost" were the aftermath of slow start over LRED, and nothing of it was left later."""
 

@@ -67,6 +67,11 @@ STATEMENTS: Final = {
     "completion": "median time of a transfer of {name}",
     "finished": "part of the transfers of {name} that come to their end",
     "unfinished": "Only {ended:share} of the transfers of {name} come to their end. Otherwise {sentence}",
+    "class-waits": (
+        "Half of the packets of {name} wait {wait:time} or more at {link}, though half of all packets there wait at "
+        "most {all:over_seeds}."
+    ),
+    "how-class-waits": "median one-way delay of {name}, less its way without this queue, least of the runs",
     "times-as-long": "{times:g} times as long",
     "seeds": "{seeds} seeds",
     "one-run": "one run",

@@ -23,7 +23,7 @@ from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
 from .measures import known, lost, on_way
-from .scales import Length, alike, bulk, carried, needed, once, policed, room
+from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
@@ -97,7 +97,7 @@ class Diagnosis:
         """Symptoms with their causes, the undecided, or that none was found."""
         way = on_way(self.present.numbers)
         sentences = [sentence(finding, self.link, way, more=self.lab.extensible) for finding in self.findings]
-        return [*sentences, *self.undecided] or [_healthy(self)]
+        return [*sentences, *_classes_that_wait(self), *self.undecided] or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -608,6 +608,41 @@ def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
         ended = sum(row.finished for row in rows) / len(rows)
         if diagnosis.link in flow["path"] and ended < MOST_END:
             yield str(flow["name"]), ended
+
+
+def _classes_that_wait(diagnosis: Diagnosis) -> Iterator[Sentence]:
+    """
+    Classes of flows half of whose packets wait long at a queue in which half of all packets do not.
+
+    From their one-way delays, less what else there is on their way, in each of the runs.
+    """
+    present, link = diagnosis.present, diagnosis.link
+    tree = diagnosis.lab.record[present.key]["scenario"]
+    limit = wait_limit(present.numbers[0])
+    if "delay" in {*diagnosis.open, *(finding.symptom for finding in diagnosis.findings)}:
+        return
+    for flow in tree["flows"]:
+        others = [name for name in flow["path"] if name != link]
+        plain = all(link_of(tree, name)["queue"].get("scheduler", "none") == "none" for name in others)
+        if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not plain:
+            continue
+        if not all(name in present.beside for name in others):
+            continue
+        way = max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"])
+        waits = [
+            own.classes[str(flow["name"])].one_way_p50 - way - sum(present.beside[of][run].delay_p99 for of in others)
+            for run, own in enumerate(present.numbers)
+        ]
+        if all(wait > limit for wait in waits):
+            name, most = str(flow["name"]), known(present.numbers, "delay_p50")
+            how = str(state("causes.how-class-waits", name=name))
+            yield Sentence(
+                f"link {link}",
+                "class-waits",
+                str(state("causes.class-waits", name=name, wait=min(waits), link=link, all=most)),
+                {"wait_s": min(waits), "limit_s": limit},
+                [Evidence(how, min(waits), 0.0, limit, runs=(present.key,), kind="time")],
+            )
 
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:

@@ -1296,7 +1296,8 @@ def lasting_for(rate: str, capacity: str = "50 ms", flows: int = 2, **keys: Any)
     lab = Lab("bottleneck", **keys)
     lab.record["present"] = {"scenario": tree}
     length = scales.Length(2.0, 8.0, 0.01, "a test")
-    return lab, Measured("present", (Mock(delay_p50=0.01, delay_p99=0.02, classes={}),) * 3, length, True, 1.0)
+    run = Mock(delay_p50=0.01, delay_p99=0.02, classes={}, computed=length.total * scales.pace(tree))
+    return lab, Measured("present", (run,) * 3, length, True, 1.0)
 
 
 def test_a_setting_is_measured_for_as_long_as_next_to_nothing_allows() -> None:
@@ -1310,9 +1311,9 @@ def test_a_setting_is_measured_for_as_long_as_next_to_nothing_allows() -> None:
         lab, measured = lasting_for(rate)
         assert settling.longer(lab, measured, unsettled=False) == effort
         if effort:
-            again = replace(measured, numbers=(measured.numbers * 3)[: effort.seeds], factor=effort.longer)
-            length = scales.Length(2.0 * effort.longer, 8.0 * effort.longer, 0.01, "a test")
-            assert settling.longer(lab, replace(again, length=length), unsettled=False) is None
+            run = Mock(computed=measured.numbers[0].computed * effort.longer)
+            again = replace(measured, numbers=(run,) * effort.seeds, factor=effort.longer)
+            assert settling.longer(lab, again, unsettled=False) is None
 
 
 def test_a_lone_flow_is_measured_for_longer_by_the_same_seeds() -> None:
@@ -1334,6 +1335,16 @@ def test_a_setting_that_moves_is_measured_for_longer_while_packets_last(monkeypa
     assert settling.longer(lab, measured, unsettled=True) == Effort(3, 2)
     assert settling.longer(lab, replace(measured, factor=16.0), unsettled=True) is None
     monkeypatch.setattr(Lab, "hopeless", lambda *_: True)
+    assert settling.longer(lab, measured, unsettled=True) is None
+
+
+def test_flows_behind_access_links_are_measured_for_longer_only_while_the_link_changes() -> None:
+    """ "99 % wait at most 641 ms" beside an access link with a buffer of any size, 397 ms of FQ-CoDel later on."""
+    lab, measured = lasting_for("1 Mbit/s")
+    lab.record["present"]["scenario"]["flows"][0] |= {"access_rate": "300 kbit/s", "access_buffer": "unlimited"}
+    assert settling.longer(lab, measured, unsettled=False) is None
+    assert settling.longer(lab, measured, unsettled=True) == Effort(8, 16)
+    lab.record["present"]["scenario"]["link"][0]["queue"]["capacity"] = "unlimited"
     assert settling.longer(lab, measured, unsettled=True) is None
 
 

@@ -60,7 +60,7 @@ ROUNDS: Final = 100
 """... or so many round trips do: fewer are a part of a cycle of a window."""
 WANTED: Final = 10
 """Pages of a scenario's own that tell their time in all runs together, ..."""
-LOADS: Final = 6
+LOADS: Final = 5
 """... and of the probes that are to be loaded in each, where the packets allow it."""
 OTHER_RATE: Final = 0.1
 """A rate of a flow that differs beside the probes by more than this part from without them is another."""

@@ -493,7 +493,7 @@ def _compared(
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     asked = set[Effort]()
-    while like is None:
+    while True:
         unsettled = balance.moving(after) or balance.of_start(present, after)
         unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
         effort = settling.longer(lab, after, unsettled=unsettled)

@@ -234,9 +234,10 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         shorter = _beyond_in_shorter(lab, present, symptom) if answer else []
         if shorter and not (same and evidence.value < CONVERGED * shorter[-1]):
             return evidence, present
-        # shares of flows that are alike even out with time: more seeds of a short run would not tell
+        # shares of flows that are alike even out with time, and seeds of a flow alone are one run, shifted: more seeds
+        # of a short run would not tell
         moving = evidence.decided or (same and symptom.key == "unfair") or not present.settled(symptom)
-        moving = (moving or present.in_step(symptom)) and not fixed
+        moving = (moving or present.in_step(symptom) or settling.lone(tree)) and not fixed
         now = Effort(seeds, present.factor)
         more = WHY.more(now, moving=moving)
         if fixed:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...experiment.sequential import WHY, Effort
-from .scales import pace, room
+from .scales import room
 from .shapers import crossed
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     longer time that the budget allows. What happens once, or grows without end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
-    if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
+    if lab.length is not None or lab.once(tree) or not measured.enough:
+        return None
+    if _boundless(tree) or (_own_room(tree) and not unsettled):
         return None
     now = Effort(len(measured.numbers), measured.factor)
-    packets = measured.length.total / now.longer * pace(tree)
-    least, most = (now.seeds, now.seeds) if _lone(tree) else (STATED, max(now.seeds, WHY.seeds[1]))
+    packets = max(sum(own.computed for own in measured.numbers), 1) / now.seeds / now.longer
+    least, most = (now.seeds, now.seeds) if lone(tree) else (STATED, max(now.seeds, WHY.seeds[1]))
     cheap = [factor for factor in WHY.longer if factor >= now.longer and least * factor * packets <= WHY.cheap]
     if cheap:
         often = int(WHY.cheap / (cheap[-1] * packets))
@@ -93,13 +95,17 @@ def further(policy: Policy, now: float, packets: float, affords: Callable[[float
     return longer[0] if longer and affords(longer[0]) else None
 
 
-def _lone(tree: Mapping[str, Any]) -> bool:
+def lone(tree: Mapping[str, Any]) -> bool:
     """Whether there is one flow alone: its runs with other seeds are one run, shifted."""
     return sum(int(flow["count"]) for flow in tree["flows"]) == 1
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:
-    """Whether some buffer on the way of a flow has no limit, its access link's included: waits grow there for ever."""
+    """Whether some buffer on the way of a flow has no limit: waits grow there for ever."""
+    return any(math.isinf(room(tree, link)) for link in crossed(tree["flows"]))
+
+
+def _own_room(tree: Mapping[str, Any]) -> bool:
+    """Whether the buffer of an access link has no limit: what a flow waits in all may grow, what it does later not."""
     access = ((flow.get("access_rate"), flow.get("access_buffer")) for flow in tree["flows"])
-    own = any(rate not in (None, "unlimited") and buffer == "unlimited" for rate, buffer in access)
-    return own or any(math.isinf(room(tree, link)) for link in crossed(tree["flows"]))
+    return any(rate not in (None, "unlimited") and buffer == "unlimited" for rate, buffer in access)

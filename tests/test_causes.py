@@ -1348,6 +1348,15 @@ def test_flows_behind_access_links_are_measured_for_longer_only_while_the_link_c
     assert settling.longer(lab, measured, unsettled=True) is None
 
 
+def test_runs_that_sentences_rest_on_are_not_replaced_by_others() -> None:
+    """ "Mean over 2 seeds of 557 s" led to 4 seeds of 282 s: the same efforts, that the budget cut otherwise."""
+    tree = ac.dumbbell(rate="2 Mbit/s", flows=ac.flows(2, rtt="20 ms"), duration="9 s").canonical
+    lab = Lab("bottleneck")
+    first, second, third = (lab.measure("present, 24 seeds", tree, seeds) for seeds in (2, 1, 2))
+    assert first.key == third.key != second.key
+    assert [len(lab.record[of.key]["seeds"]) for of in (first, second)] == [2, 1]
+
+
 def test_what_has_a_time_of_its_own_or_no_end_is_measured_no_longer() -> None:
     assert settling.longer(*lasting_for("1 Mbit/s", length=10.0), unsettled=True) is None
     assert settling.longer(*lasting_for("1 Mbit/s", own_time=True), unsettled=True) is None

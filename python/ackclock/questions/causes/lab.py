@@ -131,6 +131,9 @@ class Lab:
         factor: float = 1.0,
     ) -> Measured:
         own = by_link[self.link]
+        last = self.record.get(key)
+        if key.startswith("present") and last and (len(last["seeds"]), last["length_s"]) != (len(own), length.total):
+            key += f", {len(own)} of {time(length.total)}"  # sentences rest on the ones before, too
         self.record[key] = {
             "scenario": timed(tree, length),
             "link": self.link,

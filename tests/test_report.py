@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,48 @@ class Charts(HTMLParser):
         values = dict(attrs)
         if text := values.get("data-charts"):
             self.found[str(values["aria-label"])] = json.loads(text)
+
+
+CHART = """
+const line = { name: "", x: [0, 600], y: [0, 1], dash: [], width: 1 };
+const axes = { x: { label: "window", span: [0, 25] }, y: { label: "density", span: [0, 1] } };
+const chart = { ...axes, series: [line], upright: [], bars: [], shades: [] };
+const place = () => ({ append() {}, clientWidth: 500, classList: { add() {} } });
+const figure = { ...place(), dataset: { charts: JSON.stringify([chart]) }, closest: place };
+globalThis.document = { querySelectorAll: () => [figure], createElement: place };
+globalThis.ResizeObserver = class { observe() {} };
+const ranges = [];
+globalThis.uPlot = class {
+  static paths = { linear() {} };
+  static join = () => [];
+  constructor(options) {
+    this.select = { left: 100, width: 50 };
+    this.options = options;
+    queueMicrotask(() => this.setScale("x", { min: 0, max: 600 })); // as uPlot does: when all charts have been made
+    globalThis.made = this;
+  }
+  setScale(_, { min, max }) { ranges.push(this.options.scales.x.range(this, min, max)); }
+  setSelect() {}
+  posToVal(at) { return at / 10; }
+};
+setTimeout(() => {
+  made.options.hooks.setSelect[0](made);
+  made.options.cursor.bind.dblclick()();
+  console.log(JSON.stringify(ranges));
+}, 0);
+"""
+"""A page with one chart, and as much of uPlot as its axis needs."""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_a_chart_shows_what_its_figure_shows(tmp_path: Path) -> None:
+    """The density of a mean field stood in 3 % of its chart: the axis was that of all data, not of the figure."""
+    page = report.page(result(), "Title")
+    (script,) = re.findall(r"<script>(// Charts of the report.*?)</script>", page, re.DOTALL)
+    file = tmp_path / "chart.js"
+    file.write_text(CHART + script, encoding="utf-8")
+    done = subprocess.run(["node", str(file)], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [[0, 25], [10, 15], [0, 25]]  # at first, zoomed in, back
 
 
 def test_charts_hold_what_the_figures_draw() -> None:

@@ -89,11 +89,17 @@
     if (width === 0) return;
     const min = u.posToVal(left, "x"), max = u.posToVal(left + width, "x");
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-    for (const one of group) one.setScale("x", { min, max });
+    for (const one of group) {
+      one.zoomed = true;
+      one.setScale("x", { min, max });
+    }
   };
 
   const back = (group) => {
-    for (const one of group) one.setScale("x", { min: one.whole[0], max: one.whole[1] });
+    for (const one of group) {
+      one.zoomed = false;
+      one.setScale("x", { min: one.whole[0], max: one.whole[1] });
+    }
   };
 
   const draw = (place, chart) => {
@@ -117,7 +123,8 @@
         bind: { dblclick: () => () => { back(group); return null; } },
       },
       scales: {
-        x: { time: false, distr: chart.x.log ? 3 : 1, range: (self, min, max) => (self.ready ? [min, max] : chart.x.span) },
+        // asked for when all charts have been made: until somebody zooms it is that of the figure, not of its data
+        x: { time: false, distr: chart.x.log ? 3 : 1, range: (self, min, max) => (self.zoomed ? [min, max] : chart.x.span) },
         y: { distr: chart.y.log ? 3 : 1, range: chart.y.span },
       },
       axes: [axis(chart.x), { ...axis(chart.y), size: 58 }],
@@ -132,7 +139,6 @@
       hooks: { drawAxes: [behind(chart)], setSelect: [moved(group)] },
     }, joined(chart), place);
     u.whole = chart.x.span;
-    u.ready = true;
     group.push(u);
     // in the next frame: a change of size within the observer is an error of the page ("ResizeObserver loop")
     new ResizeObserver(() => requestAnimationFrame(() => {

@@ -187,6 +187,11 @@ def test_a_logarithmic_side_of_a_heat_map_has_plain_numbers(base: ac.Scenario, t
     up = done.figure(["utilization"], ["rtt", "queue.capacity"]).axes[0].yaxis
     assert up.get_scale() == "log"
     assert up.get_major_formatter()(200.0) == "200"
+    # half way to the next on both scales: the cell of 20 packets began at 3
+    [image] = done.figure(["utilization"], ["rtt", "queue.capacity"]).axes[0].collections
+    (left, low), (right, high) = image.get_coordinates()[0, 0], image.get_coordinates()[1, 1]
+    assert (left, right) == pytest.approx((15, 25))
+    assert (low, high) == pytest.approx((20 / (54 / 20) ** 0.5, (20 * 54) ** 0.5))
     scattered = ac.sweep(base, {"rtt": "20 ms..50 ms", "count": "1..4"}, latin=5, store=tmp_path / "store")
     assert len(scattered.figure(["utilization"], ["rtt", "count"]).axes[0].collections[0].get_offsets()) == 5
     for wrong in ([], ["rtt", "rtt"], ["rtt", "count", "rtt"], ["rate"]):

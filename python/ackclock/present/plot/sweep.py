@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -33,7 +34,7 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
             drawn.fill_between(places, low, high, alpha=0.2, color=look["color"], linewidth=0)
             if not numeric:
                 drawn.set_xticks(range(len(middle)), [str(text) for text in middle.index])
-        if across.bounds and across.bounds[3]:
+        if _is_log(across):
             drawn.set_xscale("log")
             style.plain_decades(drawn.xaxis)
         drawn.set_xlabel(f"{across.key} ({across.unit})" if across.unit and numeric else across.key)
@@ -58,7 +59,8 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
         columns, rows = means.index.get_level_values(0), means.index.get_level_values(1)
         if len(means) == columns.nunique() * rows.nunique():
             grid = means.unstack(0)
-            image: Any = drawn.pcolormesh(grid.columns, grid.index, grid.to_numpy(), cmap="cividis", shading="nearest")
+            sides = _edges(grid.columns, log=_is_log(across)), _edges(grid.index, log=_is_log(up))
+            image: Any = drawn.pcolormesh(*sides, grid.to_numpy(), cmap="cividis")
         else:
             image = drawn.scatter(columns, rows, c=means, cmap="cividis", s=30, edgecolors=style.GREY, linewidths=0.5)
         bar = drawn.get_figure(root=True).colorbar(image, ax=drawn)  # type: ignore[union-attr]
@@ -69,7 +71,7 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
         ):
             if labels:
                 set_ticks(range(len(labels)), labels)
-            elif axis.bounds and axis.bounds[3]:
+            elif _is_log(axis):
                 set_scale("log")
                 style.plain_decades(drawn.xaxis if axis is across else drawn.yaxis)
             set_label(f"{axis.key} ({axis.unit})" if axis.unit and not labels else axis.key)
@@ -100,6 +102,21 @@ def _places(sweep: Sweep, axis: Axis) -> tuple[pd.Series[float], list[str]]:
         return sweep.table[axis.key], []
     labels = list(dict.fromkeys(map(str, sweep.table[f"vary.{axis.key}"])))
     return sweep.table[f"vary.{axis.key}"].map(labels.index).rename(axis.key), labels
+
+
+def _is_log(axis: Axis) -> bool:
+    return axis.bounds is not None and bool(axis.bounds[3])
+
+
+def _edges(places: pd.Index[Any], *, log: bool) -> np.ndarray[Any, Any]:
+    """Return where the cells around places end: half way to the next on the axis that they are drawn on."""
+    middles = places.to_numpy(dtype=np.float64)
+    middles = np.log(middles) if log else middles
+    halves = np.diff(middles) / 2 if len(middles) > 1 else np.array([0.5])
+    edges = np.concatenate(
+        [middles[:1] - halves[:1], middles[:-1] + halves[: len(middles) - 1], middles[-1:] + halves[-1:]]
+    )
+    return np.exp(edges) if log else edges
 
 
 def _half_interval(values: pd.Series[float]) -> float:

@@ -180,6 +180,15 @@ def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> Non
     assert shown.reshape(4, 4)[3, 1] == 100 * point["links.bottleneck.utilization"].item()
 
 
+def test_small_rates_are_drawn_in_their_own_unit(base: ac.Scenario, tmp_path: Path) -> None:
+    """The bar of a call of 64 kbit/s went from 0.06380 to 0.06400 Mbit/s."""
+    done = ac.sweep(base, {"link.rate": "200 kbit/s..800 kbit/s:3"}, store=tmp_path / "store")
+    name = "flows.long.goodput_bps"
+    assert done.label(name) == "long: goodput, kbit/s"
+    assert 10 < done.factor(name) * done.table[name].iloc[0] < 200
+    assert "long: goodput" in done.shown([name])
+
+
 def test_a_logarithmic_side_of_a_heat_map_has_plain_numbers(base: ac.Scenario, tmp_path: Path) -> None:
     """A buffer of 54 packets stood somewhere between 10^1 and 10^2."""
     varied = {"rtt": "20 ms..50 ms:4", "queue.capacity": "20 packets..400 packets:4log"}

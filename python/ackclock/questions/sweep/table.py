@@ -58,7 +58,7 @@ _OF_RATE: Final = ("utilization", "utilization_min_1s")
 """Metrics that are a part of a rate."""
 _LONG: Final = re.compile(r"\d+\.\d{4,}")
 """Numbers with more digits than a table shows."""
-_KINDS: Final = {"%": "share", "Mbit/s": "rate", "ms": "time", "s": "time"}
+_KINDS: Final = {"%": "share", "Mbit/s": "rate", "kbit/s": "rate", "ms": "time", "s": "time"}
 """Kinds of quantity whose texts have units of their own, by the unit of their figures."""
 
 
@@ -213,7 +213,7 @@ class Sweep(Card):
     def label(self, metric: str) -> str:
         """Return what a person calls a metric, with its unit: ``"p99 delay, ms"``; with its owner if there are more."""
         name = self.metric(metric)
-        words, unit, _ = words_of(name.rsplit(".", 1)[1])
+        words, unit, _ = self._words(name)
         owner = name.rsplit(".", 1)[0]
         if words == "loss" and owner.startswith("links.") and self.lost_elsewhere:
             words = "queue loss"
@@ -232,7 +232,7 @@ class Sweep(Card):
 
         texts = {}
         for name in metrics:
-            label, unit = self.label(name), words_of(self.metric(name).rsplit(".", 1)[1])[1]
+            label, unit = self.label(name), self._words(self.metric(name))[1]
             kind = _KINDS.get(unit, "number")
             title = label.removesuffix(f", {unit}") if unit in _KINDS else label
             values = means[self.metric(name)] * (1.0 if unit in _KINDS else self.factor(name))
@@ -255,7 +255,14 @@ class Sweep(Card):
 
     def factor(self, metric: str) -> float:
         """Return what a metric is multiplied by to be in the unit of its `label`."""
-        return words_of(self.metric(metric).rsplit(".", 1)[1])[2]
+        return self._words(self.metric(metric))[2]
+
+    def _words(self, name: str) -> tuple[str, str, float]:
+        """Words, unit and factor as :func:`words_of` has them; rates that are all small in the smaller unit."""
+        words, unit, factor = words_of(name.rsplit(".", 1)[1])
+        if unit == "Mbit/s" and 0 < factor * self.table[name].max() < 1:
+            unit, factor = "kbit/s", 1e3 * factor
+        return words, unit, factor
 
     def most(self, metric: str) -> float:
         """Return what a metric cannot exceed, in the unit of its `label`; none is below 0."""

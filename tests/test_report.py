@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def test_what_scrolls_takes_the_keyboards_focus() -> None:
     scrolls = re.findall(r"([^{}\n]+) { [^{}]*overflow-[xy]: auto", page)
     (watched,) = re.findall(r'querySelectorAll\("([^"]+)"\)\.forEach\(\(e\) => scrolls', page)
     assert {name.strip() for name in scrolls} == set(watched.split(", "))
+
+
+@pytest.mark.parametrize("name", ["stability.html", "meanfield.html"])
+def test_tables_wrap_on_paper(name: str) -> None:
+    """A printed report of stability ended before the column that says why."""
+    own, base = (files("ackclock.present.report").joinpath(one).read_text("utf-8") for one in (name, "base.html"))
+    assert "white-space: nowrap" in own
+    (rules,) = re.findall(r"@media print {\n  @page.*?\n}", base, re.DOTALL)
+    assert ".wide th, .wide td:not(.number) { white-space: normal !important; }" in rules
 
 
 class Charts(HTMLParser):

@@ -1,5 +1,6 @@
 """Stability from packet runs: estimators on processes of known modes, verdicts on queues of known behaviour."""
 
+import html
 import json
 import math
 import re
@@ -472,6 +473,19 @@ def test_what_packets_measure_has_a_report(tmp_path: Path, capsys: pytest.Captur
     red = ["--aqm", "red", "--from", "packets", "--vary", "rtt=20ms..40ms", "--packets", "1e5"]
     assert main([*link, *red, "--report", str(report)]) == 0
     assert "20 ms" in report.read_text(encoding="utf-8")
+
+
+def test_a_report_of_both_says_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It had the equations alone, where the terminal went on: trust the packets for the queue and the period."""
+    report = tmp_path / "out.html"
+    link = ["stability", "--rate", "20mbit", "--rtt", "40ms", "--flows", "10", "--congestion", "reno", "--aqm", "red"]
+    assert main([*link, "--from", "both", "--packets", "1e5", "--report", str(report)]) == 0
+    shown, page = capsys.readouterr().out, html.unescape(report.read_text(encoding="utf-8"))
+    packets, _, apart = shown[shown.index("From packets: ") :].partition("\n\n")[0].partition("\n")
+    assert packets in page
+    assert apart.count("\n") > 1
+    assert all(f"<li>{line}</li>" in page for line in apart.split("\n"))
+    assert '<h2 id="the-queue-in-one-run">' in page
 
 
 def test_numbers_of_an_ensemble_have_their_intervals() -> None:

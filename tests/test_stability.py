@@ -262,6 +262,10 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
     )
     assert tree["equilibria"][1]["stable"] is False
     assert tree["equilibria"][1]["rightmost_root"]["im"] == 0
+    page = tmp_path / "out.html"
+    words = ["--form", "rate", "--equilibrium", "1", "--from", "equations", "--budget", "1", "--report", str(page)]
+    assert main(["stability", str(file), *words]) == 0
+    assert "<p>2 equilibria; what follows is of number 1.</p>" in page.read_text(encoding="utf-8")
 
 
 def test_equilibria_keep_to_the_bounds_of_what_is_adapted() -> None:

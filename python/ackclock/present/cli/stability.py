@@ -157,15 +157,21 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
         try:
             spans = dict(map(_vary, options.vary)) or None
             answer = analysis.answer(spans, budget=options.budget)
-            comparison = _comparison(options, answer, analysis) if options.source == "both" else None
+            measured, apart = _comparison(options, answer, analysis) if options.source == "both" else (None, None)
             check = _packets(options, answer) if options.source == "auto" else None
-            head = headline(answer, check, None if comparison is None else comparison[1])
+            head = headline(answer, check, apart)
+            beside = [] if check is None else [check.sentence]
+            beside += [] if measured is None else [f"From packets: {measured.sentence}"]
+            which = (
+                f"{len(each)} equilibria; what follows is of number {_which(analysis, each)}" if len(each) > 1 else ""
+            )
             if report:
                 from ..report import stability as reports
 
-                said = head if check is None else f"{head}\n{check.sentence}"
+                said = "\n".join([*([f"{which}."] if which else []), head, *beside])
+                more: dict[str, Any] = {"each": each, "measured": measured, "apart": apart, "budget": options.budget}
                 with writing_report(options):
-                    reports.write(report, analysis, answer, spans, said=said, budget=options.budget)
+                    reports.write(report, analysis, answer, spans, said=said, **more)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
         if options.json:
@@ -175,12 +181,12 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             tree |= {} if check is None else {"packets": check.json()}
             print_json(
                 tree
-                | ({} if comparison is None else {"measured": comparison[0].json()})
-                | ({} if comparison is None or comparison[1] is None else {"apart": comparison[1].json()})
+                | ({} if measured is None else {"measured": measured.json()})
+                | ({} if apart is None else {"apart": apart.json()})
             )
         else:
-            if len(each) > 1:
-                print_text(f"{title}: {len(each)} equilibria; what follows is of number {_which(analysis, each)}\n")
+            if which:
+                print_text(f"{title}: {which}\n")
                 print_table(equilibria_table(each))
                 print()
             print_text(f"{title}: {head}\n")
@@ -193,9 +199,8 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             print()
             if answer.limits:
                 print_table(limits_table(answer))
-            if comparison is not None:
-                print_text(f"From packets: {comparison[0].sentence}")
-                print_text("\n".join([*(comparison[1].sentences if comparison[1] else []), ""]))
+            if measured is not None:
+                print_text("\n".join([*beside, *(apart.sentences if apart else []), ""]))
             print_notes(
                 [
                     *map(idle_links, analysis.idle),

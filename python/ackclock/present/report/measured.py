@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core._words import digits, quantity
-from ...core.simulate import run
-from ...questions.measured.ensemble import lasting
-from ..plot import figures
-from .stability import _PERIODS, Section, _cells, _drawn, _rendered, _write
+from .stability import _cells, _rendered, _write, measured_queue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +26,7 @@ def write(path: str | os.PathLike[str], scenario: Scenario, judged: MeasuredStab
     }
     if math.isfinite(judged.period):
         numbers["period"] = quantity(judged.period, "s")
-    _page(path, scenario, said, facts=numbers, sections=[_queue(scenario, judged)])
+    _page(path, scenario, said, facts=numbers, sections=[measured_queue(scenario, judged)])
 
 
 def write_limit(
@@ -54,13 +50,3 @@ def _page(path: str | os.PathLike[str], scenario: Scenario, said: str, **more: o
         **values,
     )
     _write(path, text)
-
-
-def _queue(scenario: Scenario, judged: MeasuredStability) -> Section:
-    one = run(lasting(scenario, judged.seconds), trace_links=True)
-    drawings = [_drawn("queue", partial(figures.queue, one, judged.link))]
-    if math.isfinite(judged.period) and judged.seconds > _PERIODS * judged.period:
-        end = one.window[1]
-        span = (end - _PERIODS * judged.period, end)
-        drawings.append(_drawn("queue close", partial(figures.queue, one, judged.link, span=span)))
-    return Section("The queue in one run", drawings)

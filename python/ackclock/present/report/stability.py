@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,23 @@ from matplotlib.figure import Figure
 from ... import _core
 from ...core.files import whole_file
 from ...core.fluid import FluidResult
+from ...core.simulate import run
+from ...questions.measured.ensemble import lasting
 from ...questions.stability import BUDGET, Answer, Span, Stability, attempt
+from ..plot import figures, style
 from ..plot import stability as plots
-from ..plot import style
+from ..text import without_ecn
 from ..text.results import fluid_table
-from ..text.stability import facts, idle_links, limits_table
+from ..text.stability import equilibria_table, facts, idle_links, limits_table
 from ._figures import _figure, _figure_of
 from ._template import render
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ...core.scenario import Scenario
+    from ...questions.measured import MeasuredStability
+    from ...questions.stability import Discrepancy
 
 _SIZE = (7.6, 2.9)
 _CHART = (40, 38)
@@ -49,15 +56,19 @@ def write(
     spans: Mapping[str, Span | None] | None = None,
     *,
     said: str = "",
+    each: Sequence[Stability] = (),
+    measured: MeasuredStability | None = None,
+    apart: Discrepancy | None = None,
     budget: float | None = BUDGET,
 ) -> None:
     """
     Write a report of an answer of `of` to `path`.
 
     `spans` are the parameters that it varied; a figure that takes longer than `budget` seconds is a note instead.
-    `said` stands in the place of the answer's sentence, where packets have been asked, too.
+    `said` stands in the place of the answer's sentence, where packets have been asked, too. `each` are all equilibria,
+    where there are several; `measured` is what packet runs say beside, and `apart` how far the equations are from it.
     """
-    _write(path, page(of, answer, spans, said=said, budget=budget))
+    _write(path, page(of, answer, spans, said=said, each=each, measured=measured, apart=apart, budget=budget))
 
 
 def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
@@ -71,13 +82,17 @@ def page(
     spans: Mapping[str, Span | None] | None = None,
     *,
     said: str = "",
+    each: Sequence[Stability] = (),
+    measured: MeasuredStability | None = None,
+    apart: Discrepancy | None = None,
     budget: float | None = BUDGET,
 ) -> str:
     """Return the report that :func:`write` writes."""
     names = list(dict.fromkeys(limit.parameter for limit in answer.limits))
     ranges = {name: (spans or {}).get(name) for name in names}
-    notes = [*map(idle_links, of.idle), *of.notes, *answer.caveats]
-    sections = []
+    notes = [*map(idle_links, of.idle), *without_ecn.notes(of.scenario.canonical), *of.notes, *answer.caveats]
+    sections = [] if measured is None else [measured_queue(of.scenario, measured)]
+    tables = [_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else []
     if answer.large_signal is not None:
         sections.append(_over_time(answer.large_signal.run, answer.large_signal.period, "From empty queues"))
     tried = partial(attempt, caveats=notes, budget=budget)
@@ -90,7 +105,8 @@ def page(
         sentence=said or answer.sentence,
         unsafe=bool(answer.unsafe) or not of.stable,
         facts=facts(answer),
-        tables=[_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else [],
+        tables=[*tables, _cells(equilibria_table(each))] if len(each) > 1 else tables,
+        lists=[] if apart is None else [("Equations and packets", apart.sentences)],
         notes=list(dict.fromkeys(notes)),
         sections=sections,
         scenario_json=of.scenario_json,
@@ -121,7 +137,7 @@ def _write(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _rendered(**values: Any) -> str:
-    return render("stability.html", version=_core.VERSION, **{"texts": []} | values)
+    return render("stability.html", version=_core.VERSION, **{"texts": [], "lists": []} | values)
 
 
 def _sentence(text: str) -> str:
@@ -141,6 +157,17 @@ def _drawn(name: str, draw: Callable[..., object], size: tuple[float, float] = _
         figure: Figure = _figure(size)
         draw(ax=figure.axes[0])
         return _figure_of(figure, f"{name.replace(' ', '-')}-", name)
+
+
+def measured_queue(scenario: Scenario, judged: MeasuredStability) -> Section:
+    """Return figures of the queue in one of the runs that were measured."""
+    one = run(lasting(scenario, judged.seconds), trace_links=True)
+    drawings = [_drawn("queue", partial(figures.queue, one, judged.link))]
+    if math.isfinite(judged.period) and judged.seconds > _PERIODS * judged.period:
+        end = one.window[1]
+        span = (end - _PERIODS * judged.period, end)
+        drawings.append(_drawn("queue close", partial(figures.queue, one, judged.link, span=span)))
+    return Section("The queue in one run", drawings)
 
 
 def _over_time(run: FluidResult, period: float, title: str) -> Section:

@@ -413,6 +413,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     symptom, *causes = sentence["evidence"]
     named = {key for cause in causes for key in cause["runs"]}
     before = symptom["value"]
+    proves_nothing = _proves_nothing(sentence["text"], [key for key in runs.record if key.startswith(f"{name}: ")])
     for key, record in runs.record.items():
         if not key.startswith(f"{name}: ") or key in named or not record["enough"]:
             continue
@@ -429,12 +430,23 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             most = 2 * max(value, *_halves(sentence["predicate"], what, key, runs, bound))
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
-        if re.search(rf"that it ends [^;]*{re.escape(key.partition(': ')[2])}", sentence["text"]):
+        if key in proves_nothing:
             if not list(_left_empty(runs, symptom["runs"][0], key, now, about=0.01)):
                 yield f"{sentence['text']}: endless flows do send with {key}"
             continue
         if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:
             yield f"{sentence['text']}: {key} leaves {value:.4g} ± {half:.2g}, which is not said"
+
+
+def _proves_nothing(text: str, keys: Sequence[str]) -> set[str]:
+    """Return those of some changes that are said to prove nothing: of two together neither is, by itself."""
+    rest, found = text.partition("that it ends ")[2], set()
+    for key in sorted(keys, key=len, reverse=True):
+        done = key.partition(": ")[2]
+        if done in rest:
+            found.add(key)
+            rest = rest.replace(done, "")
+    return found
 
 
 def _known(runs: _Runs, key: str, name: str, what: Any) -> tuple[float, float]:

@@ -191,7 +191,8 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
         stated += [setting[name]["loss"] for setting in settings]
         for setting in settings:  # of a single run no tail is printed
             value, half = setting[name]["one_way_p99"], setting[name].get("one_way_p99_half")
-            stated += [] if value is None or half is None else _with(value, half) if half > 0.01 * value else [value]
+            ends = [half] if value is None or half is None or half <= value else [0.0, value + half]
+            stated += [] if value is None or half is None else [value, *ends] if half > 0.01 * value else [value]
         cells = re.sub(r"([0-9.]+) (?:± |\[0, )([0-9.]+)\]? ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
         faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults

@@ -252,7 +252,7 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
 def test_seeds_in_step_have_the_interval_of_their_time() -> None:
     """ "13.3 ms" of three seeds of one flow: a cycle later the median is 15.7 ms."""
     waits = np.array([0.011, 0.019, 0.012, 0.018])
-    seeds = tuple(Mock(delay_p50=0.015, in_time={"delay_p50": waits}) for _ in range(3))
+    seeds = tuple(Mock(delay_p50=0.015, in_time={"delay_p50": waits}, gap=0.0) for _ in range(3))
     wide = interval(list(waits)).half
     assert wide > 0.003
     assert measures.known(seeds, "delay_p50").half == pytest.approx(wide)
@@ -1355,6 +1355,18 @@ def test_runs_that_sentences_rest_on_are_not_replaced_by_others() -> None:
     first, second, third = (lab.measure("present, 24 seeds", tree, seeds) for seeds in (2, 1, 2))
     assert first.key == third.key != second.key
     assert [len(lab.record[of.key]["seeds"]) for of in (first, second)] == [2, 1]
+
+
+def test_a_median_in_a_gap_between_waits_has_an_interval_over_it() -> None:
+    """ "7.38 ms" of all seeds in 640 s, and 8.46 ms in the next: waits of two flows over FQ-CoDel are whole packets."""
+    apart = np.array([2e-3, 7.38e-3, 8.46e-3, 12e-3])
+    assert measures._gap(apart, np.array([100, 402, 398, 100], dtype=np.uint64)) == pytest.approx(0.54e-3)
+    assert measures._gap(apart, np.array([100, 450, 350, 100], dtype=np.uint64)) == 0.0
+    even = np.linspace(1e-3, 1.0, 1000)
+    assert measures._gap(even, np.full(1000, 7, dtype=np.uint64)) == 0.0
+    assert measures._gap(even[:0], np.zeros(0, dtype=np.uint64)) == 0.0
+    runs = [Mock(in_time={"delay_p50": np.full(8, 7.38e-3)}, gap=gap) for gap in (0.4e-3, 0.6e-3)]
+    assert measures.over_time(runs, "delay_p50") == pytest.approx(0.5e-3)
 
 
 def test_what_has_a_time_of_its_own_or_no_end_is_measured_no_longer() -> None:

@@ -46,6 +46,10 @@ MOST_PARTS: Final = 16
 """... and at most."""
 FEWEST_SAMPLES: Final = 8
 """Samples of a part at least."""
+EDGE: Final = 0.005
+"""Part of the packets that may wait longer or shorter at another time: a median may lie in a gap between waits, ..."""
+LUMPY: Final = 0.25
+"""... where so much of what lies between ten times as many packets lies between these."""
 ALIKE: Final = 0.005
 """Round trips that differ by less than this part are shown as one."""
 
@@ -132,6 +136,8 @@ class Numbers:
     """Whether these flows have all the same base round trip."""
     cycle: float = math.nan
     """Time after which the queue does the same again, s; NaN where it does not."""
+    gap: float = 0.0
+    """Half of the gap between waits in which the median lies, s; 0 where it lies in none."""
     in_time: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Delays, utilisation and loss, by their names here, in parts of the time: of whole cycles where there are some."""
     parts: Mapping[str, Levels] = field(default_factory=dict)
@@ -200,6 +206,7 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
         delay_mean=_number(link["delay_mean"]),
+        gap=_gap(link["delay_edges"], link["delay_counts"]),
         utilization=min(part * float(link["utilization"]), 1.0),
         throughput=carried,
         loss=loss,
@@ -224,6 +231,18 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
+
+
+def _gap(edges: NDArray[np.float64], counts: NDArray[np.uint64]) -> float:
+    """Return `Numbers.gap` of a histogram with the upper edges of its bins."""
+    import numpy as np
+
+    so_far = np.cumsum(counts)
+    if not so_far.size or not so_far[-1]:
+        return 0.0
+    parts = 0.5 + EDGE * np.array([-10, -1, 1, 10])
+    least, below, above, most = edges[np.searchsorted(so_far, parts * so_far[-1])]
+    return float(above - below) / 2 if above - below > LUMPY * (most - least) else 0.0
 
 
 def _in_all(queue: float, wire: float) -> float:
@@ -310,9 +329,10 @@ def over_time(runs: Sequence[Numbers], key: str) -> float:
     rows = [run.in_time[key] for run in runs if key in run.in_time]
     if not rows:
         return 0.0
+    gap = float(np.mean([run.gap for run in runs])) if key == "delay_p50" else 0.0
     if len({row.size for row in rows}) > 1:
-        return float(np.mean([half(row) for row in rows]))
-    return half(np.mean(rows, axis=0))
+        return max(gap, float(np.mean([half(row) for row in rows])))
+    return max(gap, half(np.mean(rows, axis=0)))
 
 
 def _parts(result: Result, sharing: NDArray[np.bool_], by_host: NDArray[np.float64] | None) -> dict[str, Levels]:

@@ -85,6 +85,11 @@ def _size(size: Size) -> str:
     return f"{counted(size.packets, 'packet')} ({time(size.seconds)}, {_products(size.bdp)})"
 
 
+def _packets(sizes: Sequence[Size]) -> str:
+    """Return several sizes in packets: "8, 12 and 18 packets"."""
+    return f"{listed([str(size.packets) for size in sizes])} packet{'s' * (sizes[-1].packets != 1)}"
+
+
 def _more(buffer: Buffer) -> str:
     """Name the option that goes on, where it was not given."""
     return "" if buffer.until_sure else " (--until-sure)"
@@ -99,7 +104,14 @@ def _enough(buffer: Buffer) -> str:
             f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets"
             f"{'' if buffer.until_sure else '; go on with --until-sure'}."
         )
+    reach = [size for size in measured if size.decided(buffer.target) and (low is None or size.packets < low.packets)]
+    smaller = f" It is reached with {_packets(reach)}, too, but not with all sizes between." if reach else ""
     if high is None:
+        if last.decided(buffer.target) is False and reach:
+            return (
+                f"More is not always enough for a utilisation of {target}: it is reached with {_packets(reach)}, but "
+                f"with {_size(last)} it is {_used(last)}."
+            )
         if last.decided(buffer.target) is False:
             head = f"No buffer that was tried is enough for a utilisation of {target}"
         else:
@@ -108,7 +120,7 @@ def _enough(buffer: Buffer) -> str:
         more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
         if largest is last and largest.loss == 0:
             more = "; a larger one would change nothing, since with this one no packet is dropped"
-        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}."
+        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}"
     if high is buffer.sizes[0]:
         return (
             f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "
@@ -119,7 +131,8 @@ def _enough(buffer: Buffer) -> str:
         return f"{head}; whether less is enough cannot be told."
     open_ = any(low.packets < size.packets < high.packets for size in buffer.sizes)
     return (
-        f"{head}, and {_used(low)} with {counted(low.packets, 'packet')}{'; between them it cannot be told' * open_}."
+        f"{head}, and {_used(low)} with {counted(low.packets, 'packet')}{'; between them it cannot be told' * open_}"
+        f".{smaller}"
     )
 
 

@@ -19,6 +19,7 @@ from ackclock.core.errors import AnalysisError
 from ackclock.core.statement import state
 from ackclock.experiment.ablation import Ablated
 from ackclock.experiment.sequential import COMPARE, Effort
+from ackclock.present.report.compare import page
 from ackclock.present.text.compare import cause, table
 from ackclock.questions.compare import _stability
 from ackclock.questions.compare.ablations import ABLATIONS
@@ -612,6 +613,20 @@ def test_engines_of_which_one_has_a_period_do_not_agree() -> None:
     # DCTCP over a threshold: "in the fluid engine no regular swing", of a queue that its equations do not have
     alone = side_by_side({("queue", "shared"): {"packet": 20.0}, ("period", "shared"): {"packet": 1.07}})
     assert "The engines agree in each measure that two of them have." in str(alone)
+
+
+def test_a_page_counts_what_engines_have_in_common() -> None:
+    """ "2 of 14 measures": eight of them windows of groups of round trips, which the mean-field engine has alone."""
+    both, alone = {"packet": 20.0, "fluid": 40.0}, {"fluid": 24.0}
+    comparison = side_by_side({("queue", "shared"): both, ("window", "reno (41 ms)"): alone})
+    unknown = Explanation("not-found", tried=())
+    comparison.disagreements.append(Disagreement("queue", "shared", "fluid", 20.0, 40.0, unknown))
+    comparison.window = (0.0, 1.0)
+    assert "1 of 1 measures differs between the engines (packet, fluid)." in page(comparison)
+    # "Only the packet engine can represent this scenario" of a parking lot whose equations take minutes
+    del comparison.lines["fluid"]
+    comparison.disagreements, comparison.late, comparison.refused = [], {"fluid"}, {"fluid": "too long"}
+    assert "<p>Only the packet engine answers in the time that is allowed here.</p>" in page(comparison)
 
 
 def test_engines_that_differ_by_chance_agree() -> None:

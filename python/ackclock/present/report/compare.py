@@ -21,16 +21,16 @@ def write(path: str | os.PathLike[str], comparison: Comparison) -> None:
 
 def page(comparison: Comparison) -> str:
     """Return the report that :func:`write` writes."""
-    apart = sum(agrees == "no" for agrees in comparison.table["agree"]) if comparison.values else 0
+    apart, compared = comparison.differing
     engines = ", ".join(comparison.lines)
-    if len(comparison.lines) == 1:
+    if len(comparison.lines) == 1 and comparison.late:
+        sentence = f"Only the {engines} engine answers in the time that is allowed here."
+    elif len(comparison.lines) == 1:
         sentence = f"Only the {engines} engine can represent this scenario."
     elif apart == 0:
         sentence = f"The engines agree: {engines}."
     else:
-        sentence = (
-            f"{apart} of {len(comparison.values)} measures differ{'s' * (apart == 1)} between the engines ({engines})."
-        )
+        sentence = f"{apart} of {compared} measures differ{'s' * (apart == 1)} between the engines ({engines})."
     return _rendered(
         title=f"{comparison.scenario.name}: engines compared",
         name=comparison.scenario.name,

@@ -40,8 +40,14 @@ class Comparison(Card):
     @property
     def headline(self) -> str:
         """The engines, and in how many measures they disagree."""
-        differing = sum("no" in str(agrees) for agrees in self.table["agree"]) if self.values else 0
-        return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {len(self.values)} measures differ"
+        differing, compared = self.differing
+        return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {compared} measures differ"
+
+    @property
+    def differing(self) -> tuple[int, int]:
+        """In how many measures the engines disagree, and in how many they can: those that two of them have."""
+        said = list(self.table["agree"]) if self.values else []
+        return said.count("no"), len(said) - said.count("-")
 
     @property
     def agree(self) -> bool:

@@ -198,13 +198,18 @@ def test_numbers_out_of_range_are_named(options: dict[str, float], message: str)
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     report, traces = tmp_path / "out.html", tmp_path / "out.parquet"
     files = ["--report", str(report), "--traces", str(traces)]
-    assert main(["fluid", str(SCENARIOS / "compound-red-200ms.toml"), "--duration", "40 s", *files]) == 0
+    assert main(["fluid", str(SCENARIOS / "compound-red-200ms.toml"), "--duration", "80 s", *files]) == 0
     out = capsys.readouterr().out
-    assert "links.bottleneck.queue" in out
-    assert "<svg" in report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
+    # "flows.compound.window 5.15", in which unit?
+    for row in ("window of compound (packets)", "RTT of compound", "queue of bottleneck (packets)"):
+        assert row in out
+        assert row in page
+    assert 'aria-label="queue close"' in page  # swings a second long, in a figure of 120 s, were a solid area
+    assert page.count("<svg") == 4
     table = pd.read_parquet(traces)
     assert table["bottleneck.queue"].max() > 100
-    assert table.index[-1] == 40
+    assert table.index[-1] == 80
     assert main(["fluid", str(SCENARIOS / "compound-red.toml"), "--duration", "5 s", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["engine"] == "fluid"

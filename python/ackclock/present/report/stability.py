@@ -13,9 +13,11 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ... import _core
+from ...analysis import find_oscillation
 from ...core.files import whole_file
 from ...core.fluid import FluidResult
 from ...core.simulate import run
+from ...questions.compare.engines import SWING
 from ...questions.measured.ensemble import lasting
 from ...questions.stability import BUDGET, Answer, Span, Stability, attempt
 from ..plot import figures, style
@@ -126,7 +128,7 @@ def fluid_page(result: FluidResult) -> str:
         facts={},
         tables=[_cells(fluid_table(result))],
         notes=result.notes,
-        sections=[_over_time(result, float("nan"), "Over time")],
+        sections=[_over_time(result, _period(result), "Over time")],
         scenario_json=result.scenario_json,
     )
 
@@ -182,6 +184,16 @@ def _over_time(run: FluidResult, period: float, title: str) -> Section:
         drawings.append(_drawn(f"{first} close", partial(draw, run, span=span)))
     drawings += [_drawn(name, partial(draw, run, span=span)) for name, draw in rest]
     return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
+
+
+def _period(run: FluidResult) -> float:
+    """Return the longest period (s) of the queues that swing in the part of a run that counts; NaN where none does."""
+    import numpy as np
+
+    queues = run.traces["queue"].sel(time=slice(*run.window)).transpose("link", "time").to_numpy()
+    step = float(np.diff(run.traces["time"].to_numpy()[:2]).sum())
+    found = [(find_oscillation(queue, step), queue.mean()) for queue in queues if np.isfinite(queue).all()]
+    return max((one.period for one, mean in found if one and one.amplitude >= SWING * mean), default=math.nan)
 
 
 def _loop(answer: Answer, tried: Callable[..., Any]) -> list[Section]:

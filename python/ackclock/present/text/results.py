@@ -34,6 +34,13 @@ _LINKS: Final = {
 }
 _ELSEWHERE: Final = ("policed", "lost on the wire")
 """Columns of losses outside of queues; left out where there are none."""
+_OF_EQUATIONS: Final = {
+    "window": ("window of {} (packets)", "number"),
+    "rtt": ("RTT of {}", "time"),
+    "queue": ("queue of {} (packets)", "number"),
+    "probability": ("loss or marks of {}", "share"),
+}
+"""Names and kinds of what a fluid solution has of a class or a link."""
 _QUEUES: Final = {
     "mean (packets)": ("queue_packets_mean", "number"),
     "standard deviation": ("queue_packets_std", "number"),
@@ -107,18 +114,13 @@ def _cell(answer: tuple[float, float] | None, kind: str) -> str:
 
 def fluid_table(result: FluidResult) -> pd.DataFrame:
     """Return the table of a fluid solution; windows and queues are in packets."""
-    kinds = {"window": "number", "rtt": "time", "queue": "number", "probability": "share"}
-    summary = result.summary.round(9)
-    shown = pd.DataFrame(
-        {
-            # a law without a state of the queue has no length of it
-            str(path): [
-                "-" if math.isnan(value) else PLAIN[kinds[str(path).rpartition(".")[2]]](value) for value in row
-            ]
-            for path, row in summary.iterrows()
-        },
-        index=summary.columns,
-    ).T
+    rows = {}
+    for path, row in result.summary.round(9).iterrows():
+        owner, _, key = str(path).partition(".")[2].rpartition(".")
+        words, kind = _OF_EQUATIONS[key]
+        # a law without a state of the queue has no length of it
+        rows[words.format(owner)] = ["-" if math.isnan(value) else PLAIN[kind](value) for value in row]
+    shown = pd.DataFrame(rows, index=result.summary.columns).T
     shown.index.name = ""
     return shown
 

@@ -6,7 +6,7 @@ import copy
 import math
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -337,8 +337,9 @@ def _probes(
     voice = common | {"packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
     there = {"name": "probe: call there", "path": list(path), **voice}
     page = {"name": "probe: pages", "path": list(path), **common}
-    page["congestion"] = user.get("congestion", {"kind": "cubic"})
-    page |= {key: user[key] for key in ("reverse_path", "style") if key in user}
+    sender = next(_own_pages(over), user) if own else user  # beside a call of its own a scenario's pages are its own
+    page["congestion"] = sender.get("congestion", {"kind": "cubic"})
+    page |= {key: of[key] for key, of in (("reverse_path", user), ("style", sender)) if key in of}
     page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "10 s"}
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
     rate = 0.01 * _carried(tree, [*path, *back]) * 64 / 1500
@@ -394,6 +395,14 @@ def _best_rating(waits: Any, lost: float) -> float:
     late = 1 - np.cumsum(counts) / counts.sum()
     plays = zip((0.02 + edges).tolist(), late.tolist(), strict=True)
     return max((_simple_rating({"delay": delay, "late": part, "lost": lost}) for delay, part in plays), default=0.0)
+
+
+def _own_pages(flows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Classes that load pages of 2 MB."""
+    for flow in flows:
+        sizes = re.findall(r"[0-9.e+]+ [kM]?B", str(flow["traffic"].get("size", "")))
+        if flow["traffic"]["kind"] == "http" and [ac._core.quantity(text)[0] for text in sizes] == [2e6]:
+            yield flow
 
 
 def _plain(rtt: Any) -> bool:

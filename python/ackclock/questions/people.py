@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -619,15 +619,15 @@ def _probed(
     tree: Mapping[str, Any],
     user: Mapping[str, Any],
     length: Length,
-    own: Collection[str] = (),
+    own: Mapping[str, str] | None = None,
     *,
     together: bool = False,
 ) -> list[dict[str, Any]]:
     """
     The scenario with a call, with pages, and with pings; at once what is light, or call and pings `together`.
 
-    With pages alone where the scenario has an `own` call. Like downloads, pages come from the user's senders, with the
-    congestion control that these have in this scenario.
+    With pages alone where the scenario has an `own` call: as its own pages, where it has some. Else pages, like
+    downloads, come from the user's senders, with the congestion control that these have in this scenario.
     """
     (user,) = (flow for flow in tree["flows"] if flow["name"] == user["name"])
     base = f"{_base(user):.9g} s"
@@ -636,12 +636,13 @@ def _probed(
     voice = keys | {"packet_size": VOICE["packet_size"], "traffic": {"kind": "cbr", "rate": VOICE["rate"]}}
     calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
     calls += [voice | {"name": NAMES[1], "path": back}] if back else []
-    congestion = user.get("congestion", {"kind": "cubic"})
+    sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), user)
+    congestion = sender.get("congestion", {"kind": "cubic"})
     if congestion["kind"] == ENDPOINT:  # it carries no pages
         congestion = {"kind": "cubic"}
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": congestion}
     page |= {"reverse_path": back} if back else {}
-    page |= {"style": user["style"]} if "style" in user else {}
+    page |= {"style": sender["style"]} if "style" in sender else {}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{READS:g} s"}
     rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}

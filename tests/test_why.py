@@ -1073,3 +1073,11 @@ def test_every_setting_is_measured_over_the_time_in_which_something_happens() ->
     record = answer_of(ac.Scenario({**base, "change": later})).diagnosis.lab.record
     assert len(record) > 2
     assert {row["scenario"]["scenario"]["measure"] for row in record.values()} == {times["measure"]}
+
+
+def test_what_an_aqm_does_later_than_the_runs_end_is_named() -> None:
+    """ "99 % wait at most 12.0 ms" over ST-RED, whose thresholds had grown to 40 ms ten minutes later."""
+    for aqm, named in (("st-red", ["st-red"]), ("red", [])):
+        link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": aqm}, flows=ac.flows(4, rtt="34 ms"), duration="9 s")
+        assert scales.retuning(link.canonical) == named
+    assert "st-red sets itself anew" in answer(rate="5mbit", rtt="30ms", flows=2, aqm="st-red").checked

@@ -43,6 +43,7 @@ from .causes.scales import (
     policed,
     quantities,
     remembering,
+    retuning,
     spared,
 )
 from .causes.scales import room as room_of
@@ -526,7 +527,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
 
 
 def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_senders: bool) -> str:
-    """Say how many runs of what length an answer rests on, and which controls remember their start for longer."""
+    """Say how many runs of what length an answer rests on, and what changes later than they end."""
     labs = [part.diagnosis.lab for part in judged]
     settings = {json.dumps(entry["scenario"]) for lab in labs for entry in lab.record.values()}
     length = judged[0].diagnosis.present.length
@@ -548,7 +549,9 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_s
     kept = (
         senders_kept(tree, [part.link for part in judged]) if own_senders and judged[0].diagnosis.present.enough else ""
     )
-    return f"{kept}{checked}{''.join(str(state('why.forgets', control=control, time=time)) for control, time in later)}"
+    notes = [state("why.forgets", control=control, time=time) for control, time in later]
+    notes += [state("why.retunes", aqm=aqm) for aqm in retuning(tree)]
+    return f"{kept}{checked}{''.join(map(str, notes))}"
 
 
 def _queue(aqm: str, buffer: str | None, rate: str | None) -> dict[str, Any]:

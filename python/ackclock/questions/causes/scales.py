@@ -479,6 +479,15 @@ def remembering(tree: Mapping[str, Any], seconds: float) -> dict[str, float]:
     return {control: time for control, time in times.items() if time > seconds}
 
 
+def retuning(tree: Mapping[str, Any]) -> list[str]:
+    """
+    Return the AQMs that set themselves anew once the variance of their queue leaves a band, for as long as they run.
+
+    ST-RED and ST-PI: over four flows of H-TCP at 80 Mbit/s the thresholds of ST-RED still grow after ten minutes.
+    """
+    return list(dict.fromkeys(str(link["queue"]["aqm"]) for link in tree["link"] if "phi_2" in link["queue"]))
+
+
 def alike(tree: Mapping[str, Any], name: str) -> bool:
     """Whether the endless flows over a link differ in nothing, so that they would share evenly in the end."""
     return len(

@@ -472,7 +472,9 @@ def test_what_packets_measure_has_a_report(tmp_path: Path, capsys: pytest.Captur
     assert "The equations do not tell" in text
     red = ["--aqm", "red", "--from", "packets", "--vary", "rtt=20ms..40ms", "--packets", "1e5"]
     assert main([*link, *red, "--report", str(report)]) == 0
-    assert "20 ms" in report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
+    assert "20 ms" in page
+    assert re.search(r'<div class="answer">\s*<p>[A-Z]', page)  # "the queue oscillates at both ends"
 
 
 def test_a_report_of_both_says_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -420,6 +420,9 @@ def test_one_of_several_queues_is_named() -> None:
     lot = ac.parking_lot(hops=2, rate="20 Mbit/s", queue=queue, through=through, cross=cross, duration="9 s")
     check = packet_check(ac.stability(lot).answer(budget=1), ANY)
     assert check.sentence.count("the queue of hop-1 ") == 2
+    # "By the equations it oscillates", of equations that had no time to say how far
+    undecided = replace(check, range_by_law=(math.nan, math.nan), oscillates_by_law=True, beside=None)
+    assert undecided.sentence.startswith("By the equations the queue of hop-1 oscillates. In ")
 
 
 def test_of_several_queues_that_which_swings_most_is_named() -> None:

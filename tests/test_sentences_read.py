@@ -452,7 +452,9 @@ def test_a_wait_longer_than_the_buffer_is_not_the_buffer() -> None:
         assert said in str(why_module.stated([replace(own, delay_p99=p99)], few.canonical, "l", "run")[1])
 
 
-@pytest.mark.parametrize(("packets", "said"), [(40_000, "the most of one length"), (49_000_000, "500000000 goes on")])
+@pytest.mark.parametrize(
+    ("packets", "said"), [(40_000, "the most of one length"), (49_000_000, "--packets 5e7; --packets 5e8 goes on")]
+)
 def test_what_a_measurement_lacks(
     packets: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -480,6 +481,10 @@ def test_figures() -> None:
     assert chart.plot(curve=curve).get_xlabel() == "rtt (ms)"
     assert "max_threshold = " in " ".join(text.get_text() for text in curve.plot().texts)
     diagram = s.bifurcation_diagram("rtt", ("20 ms", "80 ms"), large=3)
+    still = replace(diagram, points=[], branches=[], large=diagram.large[:0])
+    legend = still.plot().get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["equilibrium", "the scenario"]  # what is drawn
     assert [branch.end.kind for branch in diagram.branches] == ["boundary"]
     assert diagram.large["settles"].to_list()[0]
     assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
@@ -825,6 +830,10 @@ def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
     assert late not in whole
     assert "equilibria and oscillations" in whole
     assert "equilibria and oscillations" not in bare
+    # two queues have roots, but no margins
+    margins = "Margins hold for small disturbances only."
+    assert margins in whole
+    assert margins not in report.page(of, replace(answer, margins=None))
 
 
 @pytest.mark.parametrize("queue", [{"aqm": "threshold"}, {"aqm": "red", "capacity": "833 packets"}])

@@ -119,8 +119,15 @@ def _how(options: argparse.Namespace, judged: MeasuredStability) -> list[str]:
     if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
         lines.append(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")
     elif judged.verdict == "cannot tell" and 2 * judged.packets >= options.packets:
-        lines.append(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
+        lines.append(
+            f"It stopped near --packets {_short(options.packets)}; --packets {_short(10 * options.packets)} goes on."
+        )
     return lines
+
+
+def _short(number: float) -> str:
+    """Return a number as people type it: "1e8"."""
+    return f"{number:g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _limit(

@@ -255,7 +255,7 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
         _stretches(ax, x, y, stable, style.BLACK)
         for cycles in result.branches:
             _cycles(ax, cycles)
-        unsettled = result.large[[settle is not True for settle in result.large["settles"]]]
+        unsettled = result.large.loc[[settle is not True for settle in result.large["settles"]]]
         over = factor * _column(unsettled[result.parameter])
         for name, marker in (("smallest", "^"), ("largest", "v")):
             ax.plot(over, _column(unsettled[name]), marker=marker, markersize=4, color=style.NAVY, linestyle="none")
@@ -274,7 +274,8 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
         )
         now = Line2D([], [], color=style.GREY, linestyle=style.DOTTED, label="the scenario")
         large = Line2D([], [], marker="v", color=style.NAVY, linestyle="none", label="from empty queues")
-        handles = [Line2D([], [], color=style.BLACK, label="equilibrium"), *_branch_key()[:2], large, point_key, now]
+        handles = [Line2D([], [], color=style.BLACK, label="equilibrium"), *_branch_key()[: 2 * bool(result.branches)]]
+        handles += [large] * bool(over.size) + [point_key] * bool(result.points) + [now]
         ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
 

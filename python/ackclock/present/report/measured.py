@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...core._words import digits, quantity
-from .stability import _cells, _rendered, _write, measured_queue
+from .stability import _cells, _rendered, _sentence, _write, measured_queue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,7 @@ def write_limit(
     """Write a report of a limit between two values, with the verdict at every value that was measured, to `path`."""
     rows = [{"verdict": point.verdict, "why": point.reason} for point in points.values()]
     table = pd.DataFrame(rows, index=pd.Index(list(points), name="value"))
+    said = "\n".join(map(_sentence, said.splitlines()))
     _page(path, scenario, said, facts={}, tables=[_cells(table) | {"look": "words"}])
 
 

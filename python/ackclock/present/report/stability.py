@@ -212,8 +212,8 @@ def _loop(answer: Answer, tried: Callable[..., Any]) -> list[Section]:
     portrait = tried("the phase portrait", of.phase_portrait)
     if portrait is not None:
         drawings.append(_drawn("phase portrait", partial(plots.phase_portrait, portrait), (7.6, 3.6)))
-    caption = "Margins hold for small disturbances only."
-    if answer.unsafe:
+    caption = "" if bode is None else "Margins hold for small disturbances only."
+    if bode is not None and answer.unsafe:
         caption += f" They are unsafe here: {'; '.join(answer.unsafe)}."
     return [Section("At the equilibrium", drawings, caption)] if drawings else []
 

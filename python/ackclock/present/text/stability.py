@@ -376,8 +376,10 @@ def packet_check(answer: PacketCheck) -> str:
     mean = f" ({_measured(run)})"
     of = f" of {run.link}" if answer.several else ""
     by_law = answer.oscillates_by_law if answer.beside is None else False
-    text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
-    text += " (they have no queue)" if answer.no_queue else ""
+    what = (
+        f"{VERDICTS[by_law]} (they have no queue)" if answer.no_queue else _queue(by_law, *answer.range_by_law, of=of)
+    )
+    text = f"By the equations {what}"
     text += "" if answer.beside is None else f" after a small disturbance; after a large one {swing(answer.beside)}"
     text += ". "
     runs = "a packet run" if run.runs == 1 else f"{run.runs} packet runs"
@@ -459,7 +461,7 @@ def _queue(
     """Return where a queue is, and whether it oscillates there."""
     verdict = small or VERDICTS[oscillates]
     if math.isnan(low):
-        return verdict
+        return verdict.replace("it ", f"the queue{of} ", 1)
     if high - low < 1:
         where = f"at {digits(0.5 * (low + high))} packets{mean}"
     else:

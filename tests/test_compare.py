@@ -878,7 +878,10 @@ def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:
     assert all(line.get_xdata()[0] >= 10 for axes in (above, below) for line in axes.lines)
     # of a run that is measured from its start everything is shown
     comparison.window = (0.0, 20.0)
-    assert comparison.plot().axes[0].get_ylim()[1] > 900
+    queue = comparison.plot().axes[0]
+    assert queue.get_ylim()[1] > 900
+    # "queue of bottleneck-reverse, packe" along an axis that is shorter
+    assert (queue.get_ylabel(), queue.get_title(loc="left")) == ("queue (packets)", "Queue of shared")
 
 
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ...core.series import plain_text
 from ...questions.compare import Comparison
 from ...questions.compare.values import Lines
 from . import style
@@ -35,9 +36,10 @@ def figure(comparison: Comparison) -> Figure:
         axes = drawn.subplots(len(links) + 1, 1, squeeze=False, sharex=True)[:, 0]
         for ax, link in zip(axes, links, strict=False):
             _draw(comparison, ax, _queue_of(link))
-            ax.set_ylabel(f"queue of {link}, packets")
+            ax.set_ylabel("queue (packets)")
+            ax.set_title(f"Queue of {plain_text(link)}", loc="left")
         _draw(comparison, axes[-1], _mean_window)
-        axes[-1].set_ylabel("mean window, packets")
+        axes[-1].set_ylabel("mean window (packets)")
         last = f", the last {SWINGS} swings that are measured" if _swinging(comparison) else ""
         axes[-1].set_xlabel(f"time (s){last}")
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(comparison.lines))

@@ -25,7 +25,8 @@ def queues(runs: Named, link: str, *, ax: Axes | None = None) -> Axes:
     """Draw the waiting packets at a link in the measured time, one line per run."""
     with style.drawing(ax) as axes:
         _over_time(runs, [link_trace(run, link, "queue_packets") for _, run in runs], axes)
-        axes.set_ylabel(f"queue of {plain_text(link)} (packets)")
+        axes.set_ylabel("queue (packets)")
+        axes.set_title(f"Queue of {plain_text(link)}", loc="left")
     return axes
 
 

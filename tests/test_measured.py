@@ -1,6 +1,7 @@
 """Stability from packet runs: estimators on processes of known modes, verdicts on queues of known behaviour."""
 
 import html
+import importlib
 import json
 import math
 import re
@@ -581,3 +582,12 @@ def test_finer_samples_test_the_line_that_was_found(monkeypatch: pytest.MonkeyPa
     confirmed = ensemble.confirmed(line)
     assert (confirmed.verdict, confirmed.cycle) == ("oscillates", 4.0)
     assert "of period 4" in confirmed.reason
+
+
+def test_why_there_are_no_equations_is_said_without_the_files_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "There are no equations: /home/me/scenarios/home.toml: link `up`" stood in a page's headline."""
+    said: list[str] = []
+    command = importlib.import_module("ackclock.present.cli.stability")
+    monkeypatch.setattr(command, "run_measured", lambda *words: said.append(words[-1]))
+    assert main(["stability", str(Path(__file__).parents[1] / "scenarios" / "home.toml")]) == 0
+    assert said[0].startswith("There are no equations: link `up`: ")

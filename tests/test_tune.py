@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 
 import ackclock as ac
@@ -28,6 +29,7 @@ from ackclock.core.devices import (
 )
 from ackclock.core.statement import state
 from ackclock.core.tc.scenarios import export_tc, import_tc
+from ackclock.present.plot.tuning import delays
 from ackclock.questions.causes import needed
 from ackclock.questions.tuning import Compromise, Tuned, TuneError, _of_the_file, _Tuning, theory
 from ackclock.questions.tuning.families import FAMILIES, rounded
@@ -430,6 +432,18 @@ def test_a_number_of_flows_is_that_of_all_classes() -> None:
         assert abs(counts[2] - 0.75 * many) <= 1.5
     with pytest.raises(TuneError, match=r"flows=2..40: 3 classes of long-lived flows cross the link b \(a, b and c\)"):
         problem(ac.Scenario(tree), None, {"flows": "2..40"}, need)
+
+
+def test_a_figure_of_waits_has_numbers_where_one_is_none() -> None:
+    """A median of 0 ms left the logarithmic axis without a single tick."""
+    runs = [SimpleNamespace(point={"rtt": 0.02}, p50=p50, p99=0.1) for p50 in (0.0, 0.01)]
+    need = SimpleNamespace(target=0.015)
+    tuned = SimpleNamespace(runs=runs[:1], defaults={"fq_codel": runs[1:]}, problem=SimpleNamespace(need=need))
+    axes = delays(tuned)  # type: ignore[arg-type]
+    low, high = axes.get_xlim()
+    assert [tick for tick in axes.get_xticks() if low <= tick <= high][-2:] == [50, 100]
+    assert axes.get_xlabel().endswith("; at the left end: less")
+    plt.close("all")
 
 
 def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:

@@ -133,7 +133,8 @@ def _answered(options: argparse.Namespace) -> None:
     except ScenarioError as error:
         if options.source == "equations":
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
-        run_measured(options, title, scenario, f"There are no equations: {error}")
+        why = str(error).removeprefix(f"{scenario.origin}: ")
+        run_measured(options, title, scenario, f"There are no equations: {why}")
         return
     except AnalysisError as error:
         if options.source != "auto":

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 24.0
 """Margins above this many dB look alike."""
+_SPAN: Final = 1e4
+"""Waits shorter than the longest by more than this stand at the end of a logarithmic axis, which has no 0."""
 _SHADES: Final = ("#ffffff", "#e8f1f8", "#cfe2f1", "#a9cbe5", "#7fb0d4")
 _SCALES: Final = {
     "rtt": (1e3, "round trip without queueing (ms)"),
@@ -182,10 +184,13 @@ def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
         ax.grid(visible=False)
         ax.grid(visible=True, axis="x")
         places = [words(run.point) for run in tuned.runs]
+        longest = max((1e3 * run.p99 for runs in groups.values() for run in runs), default=0.0)
+        shortest = longest / _SPAN or 1.0
+        less = any(1e3 * run.p50 < shortest for runs in groups.values() for run in runs)
         for k, (name, runs) in enumerate(groups.items()):
             look = style.SERIES[k]
             heights = [place + 0.22 * (k - (len(groups) - 1) / 2) for place in range(len(runs))]
-            low, high = [1e3 * run.p50 for run in runs], [1e3 * run.p99 for run in runs]
+            low, high = [max(1e3 * run.p50, shortest) for run in runs], [max(1e3 * run.p99, shortest) for run in runs]
             ax.hlines(heights, low, high, color=look["color"], linewidth=2.2)
             ax.plot(
                 low,
@@ -205,7 +210,8 @@ def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
         ax.invert_yaxis()
         ax.set_xscale("log")
         style.plain_decades(ax.xaxis)
-        ax.set_xlabel("queueing delay (ms): median to 99th percentile; dashed: the demanded mean")
+        edge = "; at the left end: less" if less else ""
+        ax.set_xlabel(f"queueing delay (ms): median to 99th percentile; dashed: the demanded mean{edge}")
         ax.set_title("The same link, tuned and as Linux has it", loc="left")
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
         return ax

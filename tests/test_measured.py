@@ -591,3 +591,11 @@ def test_why_there_are_no_equations_is_said_without_the_files_name(monkeypatch: 
     monkeypatch.setattr(command, "run_measured", lambda *words: said.append(words[-1]))
     assert main(["stability", str(Path(__file__).parents[1] / "scenarios" / "home.toml")]) == 0
     assert said[0].startswith("There are no equations: link `up`: ")
+
+
+def test_a_refusal_names_the_options_that_were_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """ "ackclock stability --from packets: the transfers come to an end" answered a command without that option."""
+    file = str(Path(__file__).parents[1] / "scenarios" / "mixed-traffic.toml")
+    for words in ([], ["--from", "packets"]):
+        assert main(["stability", file, *words]) == 2
+        assert " ".join(["ackclock stability", *words]) + ": the transfers of" in capsys.readouterr().err

@@ -160,7 +160,7 @@ def draw(
             inset.plot(*queue(first), color=style.BLUE, linewidth=0.8)
             inset.axhline(peak, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
             inset.set(xlim=(0, 5), ylim=(0, 1.15 * peak))
-            inset.tick_params(labelsize=7)
+            inset.tick_params(labelsize=8.5)
         for column, values in enumerate(printed):
             for row, name in ((0, "queue_high"), (1, "window_low"), (1, "window_high")):
                 if name in values:

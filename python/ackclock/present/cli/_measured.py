@@ -92,7 +92,8 @@ def _measured(
             return
         judged = measured_stability(scenario, **chosen)
     except AnalysisError as error:
-        raise WrongInputError(f"ackclock stability --from packets: {error}") from None
+        asked = " --from packets" if options.source == "packets" else ""
+        raise WrongInputError(f"ackclock stability{asked}: {error}") from None
     lines = _how(options, judged)
     if report:
         from ..report import measured

@@ -1,6 +1,7 @@
 """The mean-field engine from Python and from the command line."""
 
 import copy
+import html
 import itertools
 import json
 import math
@@ -250,6 +251,20 @@ def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
     assert float(f"{ticks[1]:.1g}") == ticks[1], "round numbers: 10, not 9.31"
     # nothing from elsewhere, but for a link to the laboratory of this machine
     assert not re.search(r'(src|href)="(https?:)?//(?!127\.0\.0\.1:)', text)
+
+
+def test_a_report_says_what_the_terminal_says(result: ac.MeanFieldResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page had no word of small windows, two empty columns, a dashed line that was not there, and half a swing."""
+    small = copy.copy(result)
+    small._raw = {**result._raw, "classes": [{**result._raw["classes"][0], "window_mean": 6.3}]}
+    small.stationary = {}
+    monkeypatch.setattr(report, "period", lambda _: 0.2 * result.end)
+    shown = []
+    monkeypatch.setattr(report.plots, "queue", lambda _, span=None, **_more: shown.append(span))
+    page = html.unescape(report.page(small))
+    assert "the single packets of small windows (those of users have 6.3)" in page
+    assert not [words for words in ("stationary window", "stationary one", "stationary at") if words in page]
+    assert shown == [None, (pytest.approx(0.2 * result.end), result.end)]
 
 
 def test_report_without_densities() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ from ...core.files import whole_file
 from ...core.meanfield import MeanFieldResult
 from ..plot import meanfield as plots
 from ..plot import style
-from ..text.results import mean_field_tables
+from ..text.results import mean_field_notes, mean_field_tables
 from ._figures import _figure, _figure_of
 from ._template import render
+from .stability import period
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +30,8 @@ _WIDTH, _HEIGHT = 560.0, 220.0
 """Size of the animation's drawing area, in its own units."""
 _FRAMES = 400
 """Densities that a report shows, the last ones of the run."""
-_CLOSE = 2.0
-"""Seconds at the end of the run that are shown close, so that single cycles can be seen."""
+_CLOSE, _PERIODS = 2.0, 4
+"""Seconds at the end of the run that are shown close, and periods of the queue at least, to show single cycles."""
 
 
 def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
@@ -41,13 +43,18 @@ def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
 
 def page(result: MeanFieldResult) -> str:
     """Return the report that :func:`write` writes."""
+    swings = period(result)
+    close = max(_CLOSE, 0.0 if math.isnan(swings) else _PERIODS * swings)
     return render(
         "meanfield.html",
         result=result,
+        notes=mean_field_notes(result),
         tables=[_cells(table) for table in mean_field_tables(result)],
         over_time=[
             _drawn("queue", lambda ax: plots.queue(result, ax=ax)),
-            _drawn("queue, close", lambda ax: plots.queue(result, span=(result.end - _CLOSE, result.end), ax=ax)),
+            _drawn(
+                "queue, close", lambda ax: plots.queue(result, span=(max(0.0, result.end - close), result.end), ax=ax)
+            ),
             _drawn("utilisation", lambda ax: plots.utilization(result, ax=ax)),
             _drawn("loss", lambda ax: plots.loss(result, ax=ax)),
             _drawn("mean window", lambda ax: plots.windows(result, ax=ax)),

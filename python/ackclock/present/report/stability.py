@@ -31,6 +31,7 @@ from ._template import render
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ...core.meanfield import MeanFieldResult
     from ...core.scenario import Scenario
     from ...questions.measured import MeasuredStability
     from ...questions.stability import Discrepancy
@@ -128,7 +129,7 @@ def fluid_page(result: FluidResult) -> str:
         facts={},
         tables=[_cells(fluid_table(result))],
         notes=result.notes,
-        sections=[_over_time(result, _period(result), "Over time")],
+        sections=[_over_time(result, period(result), "Over time")],
         scenario_json=result.scenario_json,
     )
 
@@ -186,13 +187,14 @@ def _over_time(run: FluidResult, period: float, title: str) -> Section:
     return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
 
 
-def _period(run: FluidResult) -> float:
+def period(run: FluidResult | MeanFieldResult) -> float:
     """Return the longest period (s) of the queues that swing in the part of a run that counts; NaN where none does."""
     import numpy as np
 
-    queues = run.traces["queue"].sel(time=slice(*run.window)).transpose("link", "time").to_numpy()
+    queues = run.traces["queue"].sel(time=slice(*run.window))
     step = float(np.diff(run.traces["time"].to_numpy()[:2]).sum())
-    found = [(find_oscillation(queue, step), queue.mean()) for queue in queues if np.isfinite(queue).all()]
+    each = queues.transpose(..., "time").to_numpy().reshape(-1, queues.sizes["time"]).astype(float)
+    found = [(find_oscillation(queue, step), queue.mean()) for queue in each if np.isfinite(queue).all()]
     return max((one.period for one, mean in found if one and one.amplitude >= SWING * mean), default=math.nan)
 
 

@@ -152,11 +152,10 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
                 "window (packets)": number(entry["window_mean"]),
                 "at the largest": share(entry["atom"]),
                 "packets/s per flow": number(entry["throughput_pps"]),
-                "stationary window": number(law.mean) if law else "",
-                "stationary at the largest": share(law.atom) if law else "",
             }
+            | ({"stationary window": number(law.mean), "stationary at the largest": share(law.atom)} if law else {})
         )
-    return [link, pd.DataFrame(rows, index=pd.Index(result.classes, name="flows"))]
+    return [link, pd.DataFrame(rows, index=pd.Index(result.classes, name="flows")).fillna("")]
 
 
 def mean_field_notes(result: MeanFieldResult) -> list[str]:

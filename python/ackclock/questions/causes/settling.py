@@ -61,9 +61,7 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     longer time that the budget allows. What happens once, or grows without end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
-    if lab.length is not None or lab.once(tree) or not measured.enough:
-        return None
-    if _boundless(tree) or (_own_room(tree) and not unsettled):
+    if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
         return None
     now = Effort(len(measured.numbers), measured.factor)
     packets = max(sum(own.computed for own in measured.numbers), 1) / now.seeds / now.longer
@@ -101,11 +99,5 @@ def lone(tree: Mapping[str, Any]) -> bool:
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:
-    """Whether some buffer on the way of a flow has no limit: waits grow there for ever."""
+    """Whether some link's buffer on the way of a flow has no limit: waits grow there for ever."""
     return any(math.isinf(room(tree, link)) for link in crossed(tree["flows"]))
-
-
-def _own_room(tree: Mapping[str, Any]) -> bool:
-    """Whether the buffer of an access link has no limit: what a flow waits in all may grow, what it does later not."""
-    access = ((flow.get("access_rate"), flow.get("access_buffer")) for flow in tree["flows"])
-    return any(rate not in (None, "unlimited") and buffer == "unlimited" for rate, buffer in access)

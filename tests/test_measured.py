@@ -483,7 +483,7 @@ def test_a_report_of_both_says_what_the_terminal_says(tmp_path: Path, capsys: py
     report = tmp_path / "out.html"
     link = ["stability", "--rate", "20mbit", "--rtt", "40ms", "--flows", "10", "--congestion", "reno", "--aqm", "red"]
     assert main([*link, "--from", "both", "--packets", "1e5", "--report", str(report)]) == 0
-    shown, page = capsys.readouterr().out, html.unescape(report.read_text(encoding="utf-8"))
+    shown, page = capsys.readouterr().out, html.unescape(report.read_text(encoding="utf-8")).replace("\u00a0", " ")
     packets, _, apart = shown[shown.index("From packets: ") :].partition("\n\n")[0].partition("\n")
     assert packets in page
     assert apart.count("\n") > 1

@@ -380,6 +380,8 @@ def test_settings_are_listed_by_path() -> None:
 
 def test_names_between_backticks_are_code_and_nothing_else_is_markup() -> None:
     assert prose("flows `a<b`: <i>") == "flows <code>a&lt;b</code>: &lt;i&gt;"
+    # "99 % wait at most 16.9 ms ± 1.4" ended a line, and "ms" began the next one
+    assert prose("99 % of `--rtt 9 ms`: 1.4 ms") == "99\u00a0% of <code>--rtt 9 ms</code>: 1.4\u00a0ms"
 
 
 def test_variants_with_and_without_a_scheduler_are_named_by_it() -> None:

@@ -355,7 +355,7 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     assert "may grow from 10 ms to 41.5" in out
     assert "; the onset is gradual (supercritical); at 43.5" in out
     assert "equations: growth with acknowledgements" in out
-    page = report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8").replace("\u00a0", " ")
     assert page.count("<svg") >= 8
     assert "may grow from 10 ms" in page
     assert "http://" not in page.replace("http://www.w3.org/", "").replace('<a href="http://127.0.0.1:', "")
@@ -825,7 +825,7 @@ def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
     of = ac.stability(one_flow(0.001))
     answer = of.answer(["rtt"])
     whole, bare = report.page(of, answer), report.page(of, answer, budget=1e-9)
-    late = "the diagram of rtt: not decided in 1e-09 s (--budget)"
+    late = "the diagram of rtt: not decided in 1e-09\u00a0s (--budget)"
     assert late in bare
     assert late not in whole
     assert "equilibria and oscillations" in whole

@@ -80,8 +80,11 @@ def _cut(line: str) -> str:
 
 
 def prose(text: object) -> Markup:
-    """Return a sentence as HTML, with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    """Return a sentence as HTML: what stands between backticks as code, elsewhere numbers joined to their units."""
+    pieces = re.split(r"`([^`]+)`", str(escape(text)))
+    return Markup("").join(
+        Markup(f"<code>{piece}</code>" if at % 2 else joined(piece)) for at, piece in enumerate(pieces)
+    )
 
 
 def unbroken(cell: object) -> Markup:
@@ -90,7 +93,7 @@ def unbroken(cell: object) -> Markup:
 
 
 def joined(cell: object) -> str:
-    """Return a cell in which each number stays on one line with its unit."""
+    """Return a text in which each number stays on one line with its unit."""
     return re.sub(r"(?<=\d) (?=%|[munkMG]?(?:s|bit/s)\b)", "\u00a0", str(cell))
 
 

@@ -741,8 +741,18 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         _near(effect["after"], after, sentence, 1e-3 + ends)
         if effect["key"] == "rate":
             _price(before, after, effect["subject"] if len(links) > 1 else "", sentence, ends)
-        if not of_class:
+        windows = [own.of(key)[0].window for key in (now, instead)]
+        owed = effect["key"] == "jain" and _of_lengths(before, after, windows)
+        if not of_class and not (owed and "even share" not in text):
             _named(effect["key"], before, after, _passages(text, effect["subject"], links), _half(effect), sentence)
+
+
+def _of_lengths(before: float, after: float, windows: list[tuple[float, float]]) -> bool:
+    """Whether shares may be more even as one run is longer than the other: what is uneven falls with 1 / T^2."""
+    now, then = (end - begin for begin, end in windows)
+    longer = then / now if after > before else now / then
+    uneven = [1 - max(before, after), 1 - min(before, after)]
+    return longer > 1.1 and uneven[0] >= 0.8 * uneven[1] / longer**2
 
 
 def _half(effect: Mapping[str, Any]) -> float:

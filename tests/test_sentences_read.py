@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -295,7 +296,7 @@ def test_a_buffer_a_delay_and_a_number_of_flows_that_change() -> None:
     assert "the round trip of 20 ms at first" in answer.sentence
 
 
-def test_a_report_of_why_names_all_flows() -> None:
+def test_a_report_of_why_names_all_flows(tmp_path: Path) -> None:
     """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
     tree["scenario"]["seed"] = 7
@@ -303,6 +304,12 @@ def test_a_report_of_why_names_all_flows() -> None:
     assert re.search(r"Flows: 1 bbr \(one, .*\), 10 cubic \(ten, .*\) and 1 cbr \(call, .*\)", page)
     assert "seeds from 1" in page
     assert "seed 7" not in page
+    assert "Scenario: " not in page
+    # a parking lot was "A link of 50 Mbit/s" and nothing else
+    named = tmp_path / "lot.toml"
+    tree["scenario"]["name"] = "Parking lot"
+    named.write_text(ac.Scenario(tree).to_toml(), encoding="utf-8")
+    assert "Scenario: Parking lot. Flows: 1 bbr" in why_report.page(why_module.why(scenario=named, duration=3.0))
 
 
 def test_one_transfer_is_one() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
@@ -85,11 +86,13 @@ def page(why: Why) -> str:
     entry = link_of(tree, why.diagnosis.link)
     over = [flow for flow in tree["flows"] if any(link in flow["path"] for link, *_ in links)]
     shown = [f"{flow['count']} {_kind(flow)} ({flow['name']}, {flow['rtt']})" for flow in over]
+    # a link in numbers has no name of its own
+    of_file = f"Scenario: {why.scenario.name}. " if Path(why.scenario.origin).suffix else ""
     return _rendered(
         title="Why a link is slow",
         name=_name(why, entry),
         heading="Packet simulation",
-        choices=f"Flows: {listed(shown)}; figures show the first run of each setting",
+        choices=f"{of_file}Flows: {listed(shown)}; figures show the first run of each setting",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
         unsafe=bool(why.diagnosis.findings) or any(part.diagnosis.findings for part in why.beside),
         facts={},

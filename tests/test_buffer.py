@@ -16,6 +16,7 @@ import ackclock as ac
 from ackclock.experiment.sequential import Policy
 from ackclock.present.text.buffer import _equations
 from ackclock.questions.buffer import Averages, Buffer, BufferSizeError, Size, _grid, _settled
+from ackclock.questions.home import home
 from conftest import Command
 
 
@@ -70,6 +71,19 @@ def test_each_number_is_that_of_a_run(reno: Buffer) -> None:
 def size(packets: int, used: float, half: float = 0.001, by_law: float | None = None) -> Size:
     law = None if by_law is None else Averages(by_law, 0.001, 0.0)
     return Size(packets, packets / 1e4, packets / 100, used, half, 0.001, 0.002, 0.01, 3, 10.0, law)
+
+
+def test_acks_that_wait_behind_uploads_are_named_where_no_buffer_is_enough() -> None:
+    """ "No buffer that was tried is enough: 3.2 %" of downloads whose ACKs wait a second behind an upload."""
+    line = home("20 Mbit/s", "1 Mbit/s", "20 ms", queue={"capacity": "100 packets"})
+    answer = ac.buffer(scenario=line, link="down", size="50 packets", seeds=1)
+    (one,) = answer.sizes
+    time_of = {"scenario.duration": f"{2 * one.length} s", "scenario.measure": f"{one.length} s .. {2 * one.length} s"}
+    run = ac.run(line.with_({"link.down.queue.capacity": "50 packets", **time_of}), seed=9)
+    assert min(one.ack_waits["up"], run.links.loc["up", "delay_p50"]) > answer.rtt
+    said = " The ACKs of its flows wait behind other data at up, where half of the packets wait for longer than the"
+    assert answer.sentences()[0].endswith(f"{said} round trip of 20 ms.")
+    assert "behind other data" not in replace(answer, sizes=(replace(one, utilization=1.0),)).sentences()[0]
 
 
 def test_answer_is_the_smallest_size_that_reaches_it_above_all_that_miss_it(reno: Buffer) -> None:

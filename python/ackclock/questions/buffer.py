@@ -13,7 +13,7 @@ import copy
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,6 +32,7 @@ from ..core.units import read_quantity, several, share_of, time
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, GLANCE, Effort
+from .causes.ablations import contested
 from .causes.experiment import chosen
 from .causes.scales import Length, bits, bulk, lasting, needed, once, packet_size, policed, quantities, timed
 from .causes.shapers import scheduler
@@ -129,6 +130,8 @@ class Size:
     """... of `delay_p99`, over the seeds alone, so that it is 0 of one run ..."""
     loss_half: float = 0.0
     """... and of `loss`."""
+    ack_waits: Mapping[str, float] = field(default_factory=dict)
+    """Median queueing delay of links where ACKs of the endless flows wait behind other endless flows' data, s."""
 
     @property
     def gap(self) -> float:
@@ -505,6 +508,10 @@ class _Lab:
             delay_mean_half=wait.half,
             delay_p99_half=longest.half,
             loss_half=loss.half,
+            ack_waits={
+                name: mean_interval([float(result.json()["links"][name]["delay_s_p50"]) for result in runs]).mean
+                for name in contested(changed, self.link)
+            },
         )
 
     def _efforts(self, length: Length, pace: float, *, fixed: bool) -> list[Effort]:

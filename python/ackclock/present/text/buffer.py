@@ -120,7 +120,7 @@ def _enough(buffer: Buffer) -> str:
         more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
         if largest is last and largest.loss == 0:
             more = "; a larger one would change nothing, since with this one no packet is dropped"
-        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}"
+        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}{_acks(buffer, largest)}"
     if high is buffer.sizes[0]:
         return (
             f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "
@@ -133,6 +133,17 @@ def _enough(buffer: Buffer) -> str:
     return (
         f"{head}, and {_used(low)} with {counted(low.packets, 'packet')}{'; between them it cannot be told' * open_}"
         f".{smaller}"
+    )
+
+
+def _acks(buffer: Buffer, size: Size) -> str:
+    """Say where ACKs wait behind other data for longer than the round trip: no buffer here makes up for that."""
+    links = [link for link, wait in size.ack_waits.items() if wait > buffer.rtt]
+    if not links:
+        return ""
+    return (
+        f" The ACKs of its flows wait behind other data at {listed(links)}, where half of the packets wait for longer "
+        f"than the round trip of {time(buffer.rtt)}."
     )
 
 

@@ -480,7 +480,7 @@ def test_equations_that_neither_rest_nor_swing_for_certain_do_not_oscillate() ->
     )
     # a busy machine: "oscillates at 24.61 packets", the equilibrium; "they differ in the swing (0 and 16.09 packets)"
     check = packet_check(replace(answer, large_signal=None), ANY // 10)
-    assert "By the equations it oscillates. In 3 packet runs" in check.sentence
+    assert "By the equations the queue oscillates. In 3 packet runs" in check.sentence
     assert {difference.what for difference in check.differences} <= {"oscillates"}
 
 

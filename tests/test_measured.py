@@ -512,6 +512,13 @@ def test_numbers_of_an_ensemble_have_their_intervals() -> None:
     assert str(moved.queue) == "The mean queue is not known: it still moves."
 
 
+def test_a_changing_scenario_cannot_be_measured_beside_its_equations(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was a failure of the program (exit code 1), and not of the question."""
+    file = Path(__file__).parents[1] / "scenarios" / "changing-link.toml"
+    assert main(["stability", str(file), "--from", "both"]) == 2
+    assert capsys.readouterr().err.startswith("ackclock stability: the scenario changes with time")
+
+
 def test_an_envelope_that_swings_for_longer_than_a_block_widens_its_ratio() -> None:
     """Blocks of three periods were taken as independent: ratios of 1.25 to 1.28 of motion whose own is 1.6."""
     rng = np.random.default_rng(5)

@@ -158,7 +158,10 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
         try:
             spans = dict(map(_vary, options.vary)) or None
             answer = analysis.answer(spans, budget=options.budget)
-            measured, apart = _comparison(options, answer, analysis) if options.source == "both" else (None, None)
+            try:
+                measured, apart = _comparison(options, answer, analysis) if options.source == "both" else (None, None)
+            except AnalysisError as error:
+                raise WrongInputError(f"ackclock stability: {error}") from None
             check = _packets(options, answer) if options.source == "auto" else None
             head = headline(answer, check, apart)
             beside = [] if check is None else [check.sentence]

@@ -158,10 +158,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
         try:
             spans = dict(map(_vary, options.vary)) or None
             answer = analysis.answer(spans, budget=options.budget)
-            try:
-                measured, apart = _comparison(options, answer, analysis) if options.source == "both" else (None, None)
-            except AnalysisError as error:
-                raise WrongInputError(f"ackclock stability: {error}") from None
+            measured, apart = _comparison(options, answer, analysis) if options.source == "both" else (None, None)
             check = _packets(options, answer) if options.source == "auto" else None
             head = headline(answer, check, apart)
             beside = [] if check is None else [check.sentence]
@@ -251,7 +248,10 @@ def _comparison(
     from ...questions.measured import measured_stability
     from ...questions.stability import discrepancy
 
-    measured = measured_stability(analysis.scenario, **budget_of_packets(options))
+    try:
+        measured = measured_stability(analysis.scenario, **budget_of_packets(options))
+    except AnalysisError as error:
+        raise WrongInputError(f"ackclock stability: {error}") from None
     try:
         return measured, discrepancy(analysis, measured)
     except AnalysisError as error:

@@ -617,32 +617,36 @@ def _classes_that_wait(diagnosis: Diagnosis) -> Iterator[Sentence]:
 
     From their one-way delays, less what else there is on their way, in each of the runs.
     """
+    if "delay" in {*diagnosis.open, *(finding.symptom for finding in diagnosis.findings)}:
+        return
     present, link = diagnosis.present, diagnosis.link
     tree = diagnosis.lab.record[present.key]["scenario"]
     limit = wait_limit(present.numbers[0])
-    if "delay" in {*diagnosis.open, *(finding.symptom for finding in diagnosis.findings)}:
-        return
     for flow in tree["flows"]:
-        others = [name for name in flow["path"] if name != link]
-        plain = all(link_of(tree, name)["queue"].get("scheduler", "none") == "none" for name in others)
-        if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not plain:
+        others = [place for place in flow["path"] if place != link]
+        # what it waits elsewhere is known: in a queue that all share, no longer than nearly all packets there
+        known_else = all(
+            place in present.beside and link_of(tree, place)["queue"].get("scheduler", "none") == "none"
+            for place in others
+        )
+        if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not known_else:
             continue
-        if not all(name in present.beside for name in others):
-            continue
+        name = str(flow["name"])
         way = max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"])
         waits = [
-            own.classes[str(flow["name"])].one_way_p50 - way - sum(present.beside[of][run].delay_p99 for of in others)
+            own.classes[name].one_way_p50 - way - sum(present.beside[place][run].delay_p99 for place in others)
             for run, own in enumerate(present.numbers)
         ]
-        if all(wait > limit for wait in waits):
-            name, most = str(flow["name"]), known(present.numbers, "delay_p50")
+        if all(wait > limit for wait in waits):  # not a number where nothing of the class arrives in some run
+            least = min(waits)
             how = str(state("causes.how-class-waits", name=name))
+            facts = {"name": name, "wait": least, "link": link, "all": known(present.numbers, "delay_p50")}
             yield Sentence(
                 f"link {link}",
                 "class-waits",
-                str(state("causes.class-waits", name=name, wait=min(waits), link=link, all=most)),
-                {"wait_s": min(waits), "limit_s": limit},
-                [Evidence(how, min(waits), 0.0, limit, runs=(present.key,), kind="time")],
+                str(state("causes.class-waits", **facts)),
+                {"wait_s": least, "limit_s": limit},
+                [Evidence(how, least, 0.0, limit, runs=(present.key,), kind="time")],
             )
 
 

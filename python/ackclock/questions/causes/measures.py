@@ -329,10 +329,10 @@ def over_time(runs: Sequence[Numbers], key: str) -> float:
     rows = [run.in_time[key] for run in runs if key in run.in_time]
     if not rows:
         return 0.0
+    alike = len({row.size for row in rows}) == 1
+    own = half(np.mean(rows, axis=0)) if alike else float(np.mean([half(row) for row in rows]))
     gap = float(np.mean([run.gap for run in runs])) if key == "delay_p50" else 0.0
-    if len({row.size for row in rows}) > 1:
-        return max(gap, float(np.mean([half(row) for row in rows])))
-    return max(gap, half(np.mean(rows, axis=0)))
+    return max(own, gap)
 
 
 def _parts(result: Result, sharing: NDArray[np.bool_], by_host: NDArray[np.float64] | None) -> dict[str, Levels]:

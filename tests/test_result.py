@@ -144,6 +144,15 @@ def test_traces(result: ac.Result) -> None:
     assert traces["link_queue_packets"].attrs["units"] == "packets"
 
 
+def test_what_a_policer_drops_is_traced() -> None:
+    policer = {"rate": "2 Mbit/s", "burst": "15 kB"}
+    run = ac.run(ac.loads(SMALL).with_({"link.bottleneck.policer": policer}), trace_links=True)
+    link = run.links.loc["bottleneck"]
+    drops = run.traces["link_drops"].sel(link="bottleneck")
+    assert link["policed"] > 100
+    assert int(drops[-1] - drops.sel(time=2.0, method="nearest")) == link["drops"] + link["policed"]
+
+
 def test_nothing_is_traced_unless_asked() -> None:
     bare = ac.run(ac.loads(SMALL))
     assert bare.traces.sizes["time"] == 0

@@ -310,6 +310,9 @@ def test_a_report_of_why_names_all_flows(tmp_path: Path) -> None:
     tree["scenario"]["name"] = "Parking lot"
     named.write_text(ac.Scenario(tree).to_toml(), encoding="utf-8")
     assert "Scenario: Parking lot. Flows: 1 bbr" in why_report.page(why_module.why(scenario=named, duration=3.0))
+    tree["scenario"].pop("name")  # "Scenario: scenario."
+    named.write_text(ac.Scenario(tree).to_toml(), encoding="utf-8")
+    assert "Scenario: lot. Flows: 1 bbr" in why_report.page(why_module.why(scenario=named, duration=3.0))
 
 
 def test_one_transfer_is_one() -> None:

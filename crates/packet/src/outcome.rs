@@ -256,7 +256,7 @@ pub struct LinkTrace {
     pub probability: Vec<f64>,
     /// Fraction of the time since the last sample in which the link transmitted.
     pub utilization: Vec<f64>,
-    /// Packets dropped since the start.
+    /// Packets dropped since the start, by the queue or by a policer before it.
     pub drops: Vec<u64>,
     /// Packets marked since the start.
     pub marks: Vec<u64>,

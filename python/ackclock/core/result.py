@@ -51,7 +51,7 @@ _TRACE_TEXT = {
     "link_average_packets": ("packets", "the AQM's own average of the queue"),
     "link_probability": ("1", "the AQM's dropping or marking probability"),
     "link_utilization": ("1", "fraction of the time since the last sample in which the link transmitted"),
-    "link_drops": ("packets", "packets dropped since the start"),
+    "link_drops": ("packets", "packets dropped since the start, by the queue or a policer before it"),
     "link_marks": ("packets", "packets marked since the start"),
     "flow_cwnd": ("packets", "congestion window"),
     "flow_ssthresh": ("packets", "slow-start threshold"),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .. import _core
 from ._words import meant
@@ -22,6 +22,8 @@ from .keys import full_key, places
 
 Tree = dict[str, Any]
 """A scenario, or a part of one, with the keys and values of the TOML form."""
+UNNAMED: Final = "scenario"
+"""Name of a scenario that gives none."""
 
 
 class Scenario:

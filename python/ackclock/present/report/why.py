@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
-from ...core.scenario import link_of
+from ...core.scenario import UNNAMED, link_of
 from ...core.units import PLAIN, index_within, interval, percent, rate_text, share_over_seeds, time_over_seeds
 from ...questions.causes.ablations import control
 from ...questions.causes.scales import carried, policed, quantities
@@ -86,8 +86,10 @@ def page(why: Why) -> str:
     entry = link_of(tree, why.diagnosis.link)
     over = [flow for flow in tree["flows"] if any(link in flow["path"] for link, *_ in links)]
     shown = [f"{flow['count']} {_kind(flow)} ({flow['name']}, {flow['rtt']})" for flow in over]
-    # a link in numbers has no name of its own
-    of_file = f"Scenario: {why.scenario.name}. " if Path(why.scenario.origin).suffix else ""
+    # a link in numbers has no name of its own, nor has every file
+    file = Path(why.scenario.origin)
+    name = file.stem if why.scenario.name == UNNAMED else why.scenario.name
+    of_file = f"Scenario: {name}. " if file.suffix else ""
     return _rendered(
         title="Why a link is slow",
         name=_name(why, entry),

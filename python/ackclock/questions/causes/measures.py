@@ -268,7 +268,7 @@ def _halves(
         for key, percent in (("delay", 50), ("tail", 99)):
             halves[key] = (float(np.percentile(waits[:middle], percent)), float(np.percentile(waits[middle:], percent)))
         first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
-        if both and not link["policed"]:
+        if both:
             halves["loss"] = (
                 _in_all(2 * loss * first / both, wire),
                 _in_all(2 * loss * (1 - first / both), wire),

@@ -187,6 +187,14 @@ def test_with_sets_a_key_where_it_is() -> None:
     assert {link["queue"]["min_threshold"] for link in scenario.with_(both).canonical["link"]} == {"9 packets"}
 
 
+def test_flows_without_a_name_are_set_by_their_number() -> None:
+    """ "There is no class of flows f0; available: flows-1", and "flows-1: unknown key"."""
+    both = [ac.flows(2, rtt="20 ms"), ac.flows(3, rtt="20 ms")]
+    base = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=both, duration="10 s")
+    changed = base.with_({"flows.flows-2.count": 7, "flows-1.rtt": "9 ms"}).canonical["flows"]
+    assert [(entry["count"], entry["rtt"]) for entry in changed] == [(2, "9 ms"), (7, "20 ms")]
+
+
 def test_with_touches_nothing_else() -> None:
     changed = ac.loads(SMALL).with_({"flows.short.count": 9}).canonical
     assert changed["flows"][0] == ac.loads(SMALL).canonical["flows"][0]

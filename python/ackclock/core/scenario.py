@@ -494,7 +494,10 @@ def _assign(tree: Tree, path: str, value: Any) -> None:
         if part.startswith("["):
             places = [_item(place, int(part[1:-1]), path) for place in places]
             continue
-        named = [entry for place in places if isinstance(place, list) for entry in place if entry.get("name") == part]
+        lists = [place for place in places if isinstance(place, list)]
+        # flows without a name are called by their number
+        called = [(entry.get("name", f"flows-{k}"), entry) for place in lists for k, entry in enumerate(place, 1)]
+        named = [entry for name, entry in called if name == part]
         if named and not last:
             places = named
             continue

@@ -678,6 +678,21 @@ def test_the_bucket_of_a_policer_lengthens_the_runs() -> None:
     assert policed[0] == pytest.approx(policed[1], rel=0.35)
 
 
+def test_h_tcp_forgets_its_start_before_a_short_queue_is_measured() -> None:
+    """ "For 11.7 % of the rate" of H-TCP over FQ-CoDel, which loses 4 % of it once the start's round trips are gone."""
+    flows = [ac.flows(15, "htcp", rtt="117 ms", start="uniform 0 s .. 1 s")]
+    link = ac.dumbbell(rate="80 Mbit/s", queue="fq_codel", flows=flows, duration="9 s")
+    length = scales.needed(link.canonical, "bottleneck")
+    used = []
+    for begin in (length.warm, 400.0):
+        end = begin + length.measured
+        times = {"scenario.duration": f"{end} s", "scenario.measure": f"{begin} s .. {end} s"}
+        used.append(ac.run(link.with_(times)).links.loc["bottleneck", "utilization"])
+    assert used[0] == pytest.approx(used[1], abs=0.025)
+    for held in ({"link.bottleneck.queue": {"capacity": "350 packets"}}, {"flows.flows-1.congestion": "cubic"}):
+        assert scales.needed(link.with_(held).canonical, "bottleneck").warm < length.warm / 2
+
+
 def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:
     """ "0.057 % are lost" over a class that loses 0.4 %: the wire's 0.2 % were no part of it."""
     flows = ac.flows(4, "reno", rtt="30 ms")

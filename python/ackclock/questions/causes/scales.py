@@ -61,6 +61,10 @@ FASTER: Final[Mapping[str, Callable[[float, float], float]]] = {
     "highspeed": lambda window, rtt: rtt * window**0.2 * 1.9 / 0.156,
 }
 """Time between two reductions of a window (packets) by controls that grow faster than Reno, s, at most."""
+FADED: Final = 60
+"""Reductions after which 5 % are left of what H-TCP's longest round trip was above its shortest: each leaves 95 %."""
+MOST_FADED: Final = 1e6
+"""Packets of one run at most that are left out of the measurement for that."""
 MANAGED: Final = 0.1
 """Wait that is expected at most where an AQM or the senders keep the queue short, s; runs that find more are longer."""
 
@@ -327,6 +331,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         trips: MIN_ROUND_TRIPS * rtt,
         f"what {packets:.0f} packets take": packets / rate,
     }
+    short = _managed(link["queue"])
     cycle = adapted = 0.0
     count = sum(int(flow["count"]) for flow in flows if "congestion" in flow)
     for flow in flows:
@@ -336,6 +341,8 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, own)
         if own:
             times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
+        if short:
+            cycle = max(cycle, min(_fading(flow["congestion"], rate / max(count, 1), rtt), MOST_FADED / rate))
         probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
             jointly = JOINT_START if most > base and count > 1 else 1
@@ -369,12 +376,16 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
 def _expected_wait(link: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], packet: float, rate: float) -> float:
     """Return the longest wait that the buffer, its AQM and the controls make expect, s; `rate` in packets a second."""
     queue = link["queue"]
-    managed = queue.get("aqm") != "drop-tail" or queue.get("scheduler", "none") != "none"
     by_delay = all(str(flow["congestion"]["kind"]) in BY_DELAY for flow in flows if "congestion" in flow)
-    wait = min(capacity(link, packet), MANAGED if managed or by_delay else 10.0)
+    wait = min(capacity(link, packet), MANAGED if _managed(queue) or by_delay else 10.0)
     if queue.get("aqm") == "threshold" and queue.get("ecn", False) and all(flow.get("ecn", False) for flow in flows):
         wait = min(wait, 2 * quantities(queue["threshold"])[0] / rate)
     return wait
+
+
+def _managed(queue: Mapping[str, Any]) -> bool:
+    """Whether an AQM or a scheduler keeps a queue short, whatever room it has."""
+    return queue.get("aqm") != "drop-tail" or queue.get("scheduler", "none") != "none"
 
 
 def _bucket(link: Mapping[str, Any]) -> float:
@@ -470,6 +481,25 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
         back = 1.3 * (window * (1 - beta) / float(control.get("c", 0.4))) ** (1 / 3)
         return min(back, friendly), "returns to CUBIC's last maximum"
     return reno, "sawtooth cycles"
+
+
+def _fading(control: Mapping[str, Any], rate: float, rtt: float) -> float:
+    """
+    Return the time in which H-TCP forgets the round trips of its start, s; 0 of other controls.
+
+    Its reductions are by the shortest part of the longest round trip that fades by 5 % at each (tcp_htcp.c): where a
+    start fills a queue that is short later, a link is used less for a minute or two. Between two of them the increase
+    is 1 + 10 x packets a round trip, x s after the first second (draft-leith-tcp-htcp-06).
+    """
+    if control["kind"] != "htcp" or control["beta_min"] == control["beta_max"]:
+        return 0.0
+    reno = max(rate * rtt, 2.0) / 2 * rtt
+    low = quantities(control["delta_low"])[0]
+    if reno <= low:
+        return FADED * reno
+    scale = min(max(rtt / 0.1, 0.1), 2.0) if control["rtt_scaling"] else 1.0
+    beyond = (math.sqrt(1 + 20 * scale * (reno - low)) - 1) / (10 * scale)
+    return FADED * min(low + beyond, reno)
 
 
 def remembering(tree: Mapping[str, Any], seconds: float) -> dict[str, float]:

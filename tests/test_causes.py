@@ -97,8 +97,43 @@ def test_a_change_that_empties_the_link_proves_nothing(monkeypatch: pytest.Monke
     assert "with a buffer of 4.8 ms" in finding.emptied
     (said,) = (own.text for own in answer.diagnosis.sentences if own.predicate == "waits-long")
     assert "that it ends with a buffer of 4.8 ms" in said
-    assert said.endswith("proves nothing, as the flows hardly send then.")
+    assert said.endswith("proves nothing, as the flows send less than half as much then.")
     assert cause_checker.wrong(answer.json()) == []
+
+
+BURSTS = ac.dumbbell(
+    rate="20 Mbit/s",
+    queue={"aqm": "drop-tail", "capacity": "100 packets"},
+    flows=[
+        ac.flows(
+            10,
+            name="bursts",
+            rtt="40 ms",
+            traffic={"kind": "on-off", "rate": "3 Mbit/s", "on": "500 ms", "off": "500 ms"},
+        ),
+        ac.flows(2, "cubic", name="tcp", rtt="40 ms"),
+    ],
+    duration="200 s",
+    measure="20 s .. 200 s",
+)
+
+
+def test_flows_that_send_less_for_some_seconds_have_not_left() -> None:
+    """ "That it ends with a buffer of 10.2 ms proves nothing, as the flows hardly send then": 78 % of what they did."""
+    answer = diagnose(BURSTS, seed=20)
+    (finding,) = (finding for finding in answer.findings if finding.symptom == "delay")
+    assert [cause.key for cause in finding.causes] == ["buffer"]
+    assert finding.emptied == ()
+
+
+@pytest.mark.parametrize("seed", [1, 20, 40])
+def test_what_else_would_end_the_losses_of_streams_is_said(seed: int) -> None:
+    """ "The cause is the rate of bursts itself", with another seed the flows beside them: either ends the losses."""
+    (finding,) = (finding for finding in diagnose(BURSTS, seed=seed).findings if finding.symptom == "stream")
+    named = {cause.key for cause in finding.causes}
+    assert "unresponsive" in named
+    assert "endless-flows" in named or finding.untried == ("without tcp",)
+    assert "other-traffic" not in finding.tried  # the same change
 
 
 def test_where_it_takes_two_both_are_named() -> None:

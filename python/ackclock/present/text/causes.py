@@ -110,7 +110,7 @@ STATEMENTS: Final = {
     "tried": " ({tried} taken away one by one)",
     "below": "below {limit}",
     "untried": "{rest}; longer runs would tell what is left {done}{more}.",
-    "emptied": "{rest}; that it ends {done} proves nothing, as the flows hardly send then.",
+    "emptied": "{rest}; that it ends {done} proves nothing, as the flows send less than half as much then.",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",
     "both-causes": "{head}; it takes both {causes}.",

@@ -24,7 +24,7 @@ from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, 
 from .lab import Lab
 from .measures import known, lost, on_way
 from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
-from .sentences import Evidence, Sentence
+from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
@@ -72,7 +72,8 @@ class Finding:
     """Keys of everything that was taken away."""
     untried: tuple[str, ...] = ()
     """
-    Changes of which no run is long enough to tell what they leave; none of the path's where another of it is the cause.
+    Changes of which the runs do not tell what they leave; where one of the path is the cause, those of its others alone
+    that were run.
     """
     emptied: tuple[str, ...] = ()
     """Changes that end the symptom as the flows leave the link, or the way of their ACKs: they prove nothing."""
@@ -367,15 +368,20 @@ def _causes(
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
     clear = clear_way_back(tree, lab.link, symptom.key)
     general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
+    same = {effect.change.done for effect in applied(specific, tree)}
+    others = [other for other in others if not {effect.change.done for effect in applied([other], tree)} & same]
     every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
-    told, emptied = set(), list[str]()
+    told, emptied, undecided = set(), list[str](), dict[str, str]()
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         verdict, cause = _try(lab, candidate, symptom, before, seed, like)
+        if cause is not None and _emptied(lab, tree, present, cause):
+            # a run or two of some seconds may hold few of the flows' turns
+            verdict, cause = _try(lab, candidate, symptom, before, seed, present.length, WHY.seeds[0])
         if cause is not None and _emptied(lab, tree, present, cause):
             emptied.extend([cause.done] * (not candidate.joint))
             told.add(candidate.key)
@@ -384,8 +390,8 @@ def _causes(
             return Verdict.KEEPS, None
         if verdict is not Verdict.UNDECIDED:
             told.add(candidate.key)
-        elif not (candidate.joint and {*short.values()} & {*candidate.key.split(JOINT)}):
-            short[candidate.change.done] = candidate.key
+        elif not (candidate.joint and {*short.values(), *undecided.values()} & {*candidate.key.split(JOINT)}):
+            undecided[candidate.change.done] = candidate.key
         return verdict, cause
 
     def answer(
@@ -393,8 +399,9 @@ def _causes(
     ) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         there = tuple(cause for cause in found if cause is not None)
         keys = {cause.key for cause in there}
-        left = () if of_path else tuple(done for done, key in short.items() if key not in keys)
-        tried = tuple(key for key in names if key in told or key not in short.values())
+        open_ = undecided if of_path else short | undecided
+        left = tuple(done for done, key in open_.items() if key not in keys)
+        tried = tuple(key for key in names if key in told or key not in {*short.values(), *undecided.values()})
         return there, tried, left, tuple(dict.fromkeys(emptied))
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
@@ -408,21 +415,27 @@ def _causes(
                 return answer([judged[1]], of_path=True)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
+        if ablations is specific and {cause.key for cause in causes if cause} == {"unresponsive"}:
+            causes += take_away(applied(others, tree), judge, Search()).of(Verdict.REMOVES)
         if causes:
             return answer(causes, of_path=ablations is specific)
     return answer(two([*specific, *general]).of(Verdict.REMOVES))
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs."""
+    """
+    Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs.
+
+    Of several runs decidedly.
+    """
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
         names = [str(flow["name"]) for flow in bulk(tree, link)]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
-        then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
-        if then < part * now:
+        then = interval([sum(run["classes"][name]["goodput"] or 0.0 for name in there) for run in runs])
+        if then.mean + (then.half if then.count > 1 else 0.0) < part * now:
             return True
     return False
 
@@ -434,7 +447,7 @@ def _roomy(tree: Tree, link: str, present: Measured) -> bool:
 
 def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
     """
-    Whether streams lose packets without all other traffic, decidedly.
+    Whether streams lose packets without all other traffic, for all that some runs tell.
 
     Less of them fits a queue in bytes, whatever fills it.
     """
@@ -450,10 +463,10 @@ def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
         return None if decided else next((own for own in WHY.more(effort, moving=False) if own.longer == 1), None)
 
     try:
-        evidence = _evidence(repeat(Effort(1), measured, more), symptom)
+        evidence = _evidence(repeat(WHY.first, measured, more), symptom)
     except ScenarioError:
         return True  # the queue has classes for traffic that it would not have
-    return evidence.decided and evidence.value > evidence.limit
+    return evidence.value > evidence.limit
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
@@ -463,9 +476,13 @@ def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[
 
 
 def _try(
-    lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None
+    lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None, seeds: int = 1
 ) -> tuple[Verdict, Cause | None]:
-    """Say whether a change removes a symptom, as its cause; `UNDECIDED` where no run is long enough to tell."""
+    """
+    Say whether a change removes a symptom, as its cause; `UNDECIDED` where no run is long enough to tell.
+
+    By `seeds` runs at least.
+    """
     changed, words, done = candidate.change
     name = f"{symptom.key}: {done}"
 
@@ -475,7 +492,7 @@ def _try(
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
         grows = removes(evidence, symptom) and not removes(_ahead(evidence, after, symptom), symptom)
-        if not after.enough or not (grows or (not evidence.decided and evidence.value <= evidence.limit)):
+        if not after.enough or not (grows or _may_remove(evidence)):
             return None
         if grows or not after.settled(symptom) or after.in_step(symptom):
             return next(iter(WHY.more(effort, moving=True)), None)
@@ -486,7 +503,7 @@ def _try(
             return Verdict.UNDECIDED, None
         if symptom.key not in (*SHARES, "stream") and _far(lab.look(name, changed, seed), symptom, before):
             return Verdict.KEEPS, None
-        one = lab.measure(name, changed, 1, seed, like=like)
+        one = lab.measure(name, changed, seeds, seed, like=like)
         if _far(one, symptom, before):
             return Verdict.KEEPS, None
         after = one if _gone(one, symptom, before) else repeat(WHY.first, measured, more)
@@ -496,7 +513,7 @@ def _try(
     if not after.enough:
         return (Verdict.KEEPS if _far(after, symptom, before, 1.0) else Verdict.UNDECIDED), None
     if not removes(_ahead(evidence, after, symptom), symptom):
-        return Verdict.KEEPS, None
+        return (Verdict.UNDECIDED if _may_remove(evidence) else Verdict.KEEPS), None
     return Verdict.REMOVES, Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
 
 
@@ -532,6 +549,14 @@ def removes(evidence: Evidence, symptom: Symptom) -> bool:
     most = evidence.value + evidence.half
     return (most <= evidence.limit and evidence.value <= symptom.removed * evidence.before) or most <= (
         LITTLE * evidence.before
+    )
+
+
+def _may_remove(evidence: Evidence) -> bool:
+    """Whether the interval of what is left holds the limit below which a symptom is gone, though its mean is below."""
+    small = LITTLE * evidence.before
+    return (not evidence.decided and evidence.value <= evidence.limit) or (
+        evidence.limit < evidence.value <= small < evidence.value + evidence.half
     )
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.analysis.voice import Call
+from ackclock.analysis.voice import Call, mean_opinion_score, transmission_rating
 from ackclock.core.devices import IFB
 from ackclock.core.units import time
 from ackclock.present.cli import main
 from ackclock.present.text.people import _call, footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
+from ackclock.questions.experience import GRADES, Experience
 from ackclock.questions.home import home
-from ackclock.questions.people import GRADES, PAGE, Experience, People, _probed, own_call, people
+from ackclock.questions.people import PAGE, People, Wait, _probed, own_call, people
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -27,6 +28,25 @@ DEEP = {"aqm": "drop-tail", "capacity": "200 ms"}
 def deep() -> Experience:
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
     return people({"now": tree}, "down", LENGTH).settings["now"]
+
+
+def test_a_short_run_knows_a_slow_queue_less() -> None:
+    """ "A game, there and back 1.162 s ± 0.034 s" of 71 s in a queue that swings for minutes: 1.02 s over ten times."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    known = {"down": Wait(0.004, 2931.0), "up": Wait(0.003, 2931.0), "elsewhere": Wait(1.0, 2931.0)}
+    now = people({"now": tree}, "down", LENGTH, waits={"now": known}).settings["now"]
+    runs = sum(run.seconds for run in now.runs)
+    half = math.hypot(0.004, 0.003) * math.sqrt(2931.0 / runs)
+    assert now.half("ping") == now.half("added") == pytest.approx(half)
+    assert now.half("page") >= 0.999 * now.page * half / now.ping
+    assert now.call is not None
+    later = replace(now.call, delay=now.call.delay + half, playout=now.call.playout + half)
+    lost = 1 - (1 - later.lost) * (1 - later.late)
+    worse = mean_opinion_score(transmission_rating(later.delay, lost))
+    assert now.half("mos") == pytest.approx(now.mos - worse, rel=0.5)
+    answer = ac.why(rate="15 Mbit/s", rtt="250 ms", flows=3, congestion="compound", buffer="1 s").people
+    assert answer is not None
+    assert abs(answer.settings["now"].ping - 1.02) < answer.settings["now"].half("ping") + 0.01
 
 
 def test_round_trip_of_a_game_is_that_of_both_queues(deep: Experience) -> None:

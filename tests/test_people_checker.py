@@ -28,6 +28,7 @@ from people_checker import (
     wrong_beside_the_table,
 )
 
+experience = importlib.import_module("ackclock.questions.experience")
 people = importlib.import_module("ackclock.questions.people")
 voice = importlib.import_module("ackclock.analysis.voice")
 SCENARIO = home("5 Mbit/s", "5 Mbit/s", "20 ms", queue={"aqm": "drop-tail", "capacity": "150 ms"})
@@ -44,7 +45,7 @@ def test_product_is_acquitted() -> None:
 
 
 def _grades(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(people, "GRADES", tuple((10 * below, letter) for below, letter in people.GRADES))
+    patch.setattr(experience, "GRADES", tuple((10 * below, letter) for below, letter in experience.GRADES))
 
 
 def _score(patch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..analysis import Call, call
 from ..core.contained import ENDPOINT
@@ -28,6 +28,7 @@ from ..experiment.sequential import PEOPLE
 from .causes.scales import Length, bulk, by_wires, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
+from .experience import Experience
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -52,8 +53,6 @@ SET_UP: Final = 2
 """Round trips before that connection, or before its first request: name resolution, TLS 1.3."""
 DOWNLOAD: Final = 100_000_000
 """Bytes of a download."""
-GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
-"""Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
 LONGEST: Final = 40.0
 """Measured time of each run at most, s, unless pages take longer, ..."""
 ROUNDS: Final = 100
@@ -78,9 +77,6 @@ LARGER_S: Final = 0.001
 """Its packets tell the delay of a ping where they take no longer than this more than that to send there and back, s."""
 CALLS_OF_A_LINK: Final = 4
 """Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""
-Measure = Literal["mos", "added", "ping", "page", "download"]
-MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
-"""Numbers of an experience that have an interval: see `Experience`."""
 TOO_SLOW: Final = "a call each way, by which it is measured, would load so slow a link itself"
 CHANGES: Final = "beside rare small packets, by which it is measured, the flows wait otherwise than without them"
 TOO_LONG: Final = "runs long enough take too many packets"
@@ -89,110 +85,13 @@ PINGS: Final = ("probe: ping there", "probe: ping back")
 
 
 @dataclass(frozen=True)
-class Experience:
-    """Quality of what people do with one setting of the queues, means over seeds. NaN or None: the runs do not tell."""
+class Wait:
+    """How well the wait at a link is known."""
 
-    call: Call | None
-    """The worse direction of a call."""
-    ping: float
-    """Mean time of a small packet there and back, s: the delay of a game."""
-    ping_base: float
-    """The same without any queue, s."""
-    ping_p99: float
-    """
-    Sum of the 99th percentiles of both directions, s; NaN of fewer than `TAIL` packets, and where both ways wait: how
-    often the longest waits of both come together is not known.
-    """
-    page: float
-    """Median time to load a page of `PAGE` bytes, name resolution and TLS included, s."""
-    pages: int
-    """Pages that were loaded."""
-    download: float
-    """Time of a download of `DOWNLOAD` bytes at the mean rate of an endless flow, s."""
+    half: float
+    """Half the 95 % interval of its median, s."""
     seconds: float
-    """Measured time of each run, s."""
-    runs: tuple[Experience, ...] = ()
-    """The results of each seed, where this is their mean."""
-    one_way: Mapping[str, float] = field(default_factory=dict)
-    """Median one-way delays of the endless flows over the pings' links, by class, beside the pings, s."""
-    rate_beside: float = math.nan
-    """Mean goodput of an endless flow beside the call, bit/s."""
-    page_max: float = math.nan
-    """Time of the slowest page, s."""
-    warm: float = 0.0
-    """When the measured time of each run begins, s."""
-    page_seconds: float = 0.0
-    """Measured time of each run that pages are from, s."""
-    page_warm: float = 0.0
-    """When that begins, s."""
-
-    @property
-    def added(self) -> float:
-        """Increase of the round trip by queues, s."""
-        return max(self.ping - self.ping_base, 0.0)
-
-    @property
-    def mos(self) -> float:
-        """Mean opinion score of the call; NaN where there is none."""
-        return self.call.mos if self.call else math.nan
-
-    @property
-    def grade(self) -> str:
-        """The grade for bufferbloat, A+ to F; empty where it is not known."""
-        return _grade(self.added) if math.isfinite(self.ping) else ""
-
-    @property
-    def grades(self) -> tuple[str, ...]:
-        """The grades that the interval of the added round trip reaches, the best first; empty where it is not known."""
-        if not self.grade:
-            return ()
-        half = self.half("added")
-        letters = [letter for _, letter in GRADES]
-        best, worst = (letters.index(_grade(max(self.added + k * half, 0.0))) for k in (-1, 1))
-        return tuple(letters[best : worst + 1])
-
-    def half(self, measure: Measure) -> float:
-        """Half the 95 % interval of a mean over the seeds; 0 with one seed."""
-        estimate = interval(
-            [float(getattr(experience, measure)) for experience in self.runs] or [float(getattr(self, measure))]
-        )
-        return estimate.half if math.isfinite(estimate.half) else 0.0
-
-    def differs(self, other: Experience, measure: Measure) -> bool:
-        """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
-        pairs = zip(self.runs, other.runs, strict=True)
-        estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
-        return estimate.count > 1 and abs(estimate.mean) > estimate.half
-
-    def json(self) -> dict[str, Any]:
-        """Plain values."""
-        voice = None
-        if self.call is not None:
-            names = ("rating", "mos", "words", "delay", "playout", "late", "lost")
-            voice = {name: getattr(self.call, name) for name in names}
-        return {
-            "call": voice,
-            "ping_s": self.ping,
-            "ping_base_s": self.ping_base,
-            "ping_p99_s": self.ping_p99,
-            "page_s": self.page,
-            "page_s_max": self.page_max,
-            "pages": self.pages,
-            "download_s": self.download,
-            "download_bps": self.rate_beside,
-            "grade": self.grade or None,
-            "grades": list(self.grades),
-            "half": {name: self.half(name) for name in MEASURES},
-            "seeds": len(self.runs),
-            "measured_s": self.seconds,
-            "warm_s": self.warm,
-            "page_measured_s": self.page_seconds,
-            "page_warm_s": self.page_warm,
-        }
-
-
-def _grade(added: float) -> str:
-    return next(letter for below, letter in GRADES if added < below)
+    """Measured time of all runs that tell it together, s."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +157,7 @@ def people(
     shorter: Length | None = None,
     made: Mapping[str, Sequence[Experience]] | None = None,
     needs: Mapping[str, Length] | None = None,
+    waits: Mapping[str, Mapping[str, Wait]] | None = None,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -290,6 +190,8 @@ def people(
     needs
         Time that settings need at least: their own start may last longer. One for which packets do not last is left
         out; by default all are run as the first one.
+    waits
+        How well the waits of links are known without the probes, by setting and link: shorter runs know them less.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -331,7 +233,8 @@ def people(
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
-    settings = {key: _mean(runs) for key, runs in answer.items()}
+    over = {*path, *returning(user)}
+    settings = {key: _mean(runs, _swing((waits or {}).get(key, {}), over, runs)) for key, runs in answer.items()}
     left = tuple(key for key in trees if key not in settings)
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
@@ -535,7 +438,14 @@ def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str,
     return keys
 
 
-def _mean(runs: Sequence[Experience]) -> Experience:
+def _swing(waits: Mapping[str, Wait], links: Collection[str], runs: Sequence[Experience]) -> float:
+    """Half the interval of the waits at some links in runs of this length, s: as the root of the time."""
+    seconds = sum(experience.seconds for experience in runs)
+    known = [wait for link, wait in waits.items() if link in links]
+    return math.sqrt(sum(wait.half**2 * wait.seconds for wait in known) / seconds) if seconds else 0.0
+
+
+def _mean(runs: Sequence[Experience], swing: float) -> Experience:
     """Average over the seeds; a measure that one of them lacks is left out."""
 
     def average(values: Sequence[float]) -> float:
@@ -555,6 +465,7 @@ def _mean(runs: Sequence[Experience]) -> Experience:
         pages=pages,
         runs=tuple(runs),
         page_max=max(experience.page_max for experience in runs),
+        swing=swing,
         **means,
     )
 

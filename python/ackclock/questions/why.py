@@ -26,19 +26,18 @@ from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, ra
 from ..core.simulate import list_algorithms
 from ..core.statement import state
 from ..core.units import seconds_of, time
-from ..experiment.sequential import PEOPLE, WHY
+from ..experiment.sequential import WHY
 from .agreement import Trust, near
 from .causes.experiment import Diagnosis, Finding, chosen, diagnose
 from .causes.lab import Lab, RunCache
 from .causes.measures import Numbers, known, numbers
-from .causes.remedy import DELAYS, Effect, Preference
+from .causes.remedy import Effect, Preference
 from .causes.scales import (
     bulk,
     carried,
     first_crossed,
     lasting,
     later,
-    most_flows,
     once,
     policed,
     quantities,
@@ -50,13 +49,14 @@ from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
 from .causes.shapers import crossed as reached
 from .causes.shapers import filters_acks, held, let_through
-from .causes.symptoms import MOVES, SYMPTOMS, Measured, of_few_packets
+from .causes.symptoms import SYMPTOMS, Measured, of_few_packets
 from .endpoint_style import styled
 from .following import Following, following, follows
 from .home import DOWN, doing, home
-from .people import People, own_call, people
+from .people import People, own_call
 from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders, senders_kept
+from .served import served, with_page
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
 if TYPE_CHECKING:
@@ -83,9 +83,6 @@ DEFAULT_PACKETS: Final = 4
 """Packets of a queue by default at least."""
 SHAPERS: Final = ("htb", "hfsc", "tbf", "cbq")
 """Linux queueing disciplines that shape, and leave the waiting to another."""
-
-SETTING_NAMES: Final = {"FQ-CoDel": "instead", "BBR": "with BBR"}
-"""Names of remedies in the verdict for people."""
 
 State = Literal["stands", "swings", "short", "empty"]
 
@@ -363,8 +360,8 @@ def why(
     other_links = list(_others(scenario, answer.present, also, options, seed))
     judged = [_with_classes(main, other_links, tree), *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
-    served = _people(lab, tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
-    remedies = [_with_page(remedy, served) for remedy in remedies]
+    noticed = served(lab, tree, answer, {part.link: part.present for part in judged}, remedies, seed, sure=until_sure)
+    remedies = [with_page(remedy, noticed) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
     of_remedies = [remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies]
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
@@ -382,7 +379,7 @@ def why(
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
-        people=served,
+        people=noticed,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked="\n".join(filter(None, (rests_on + _times(asked, scenario, rate or down), trust.sentence))),
         trust=trust,
@@ -416,29 +413,6 @@ def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: i
             shaper = following(lab, tree, part.link, part.diagnosis.present, seed)
             if shaper is not None:
                 yield shaper
-
-
-def _people(
-    lab: Lab, tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float
-) -> People:
-    """The verdict for people, now and with the remedies."""
-    trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
-    present = main.diagnosis.present
-    own, longer = present.length, present.factor
-    before = replace(own, warm=own.warm / longer, measured=own.measured / longer)
-    if _as_at_first(main.diagnosis):  # the waits are what they were, and only shares took the time
-        own = before
-    rates = _rates(tree, main.present, remedies)
-    made = {"now": lab.kept(present.key)} | {SETTING_NAMES[remedy.name]: lab.kept(remedy.runs) for remedy in remedies}
-    needs = {SETTING_NAMES[remedy.name]: remedy.needs for remedy in remedies if remedy.needs is not None}
-    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before, made, needs)
-
-
-def _as_at_first(diagnosis: Diagnosis) -> bool:
-    """Whether the waits at a link were the same in its first runs as in those that decided."""
-    first, last = (diagnosis.lab.record[key]["numbers"] for key in ("present", diagnosis.present.key))
-    means = [[sum(run[key] or 0.0 for run in runs) / len(runs) for runs in (first, last)] for key in DELAYS]
-    return all(abs(now - then) <= MOVES * now for then, now in means)
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
@@ -478,33 +452,6 @@ def _at_access(tree: dict[str, Any], main: Judged) -> Iterator[Sentence]:
             {"one_way_p50_s": delay, "rest_s": rest},
             (evidence,),
         )
-
-
-def _with_page(remedy: Remedy, served: People) -> Remedy:
-    """A remedy with what it does to a page, where both times are known."""
-    now, then = (served.settings.get(name) for name in ("now", SETTING_NAMES[remedy.name]))
-    if now is None or then is None or not all(setting.half("page") < setting.page for setting in (now, then)):
-        return remedy
-    before, after = ([run.page for run in setting.runs] for setting in (now, then))
-    return replace(remedy, balance=remedy.balance.with_page(before, after, listed(served.path)))
-
-
-def _one_way(present: Measured) -> dict[str, float]:
-    """Median one-way delays of the classes, s, means over the seeds."""
-    runs = present.numbers
-    return {name: sum(own.classes[name].one_way_p50 for own in runs) / len(runs) for name in runs[0].classes}
-
-
-def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
-    """Mean goodputs of a flow of each class, bit/s, by setting; of none whose number of flows changes."""
-    settings = {"now": present} | {
-        SETTING_NAMES[remedy.name]: setting for remedy in remedies for setting in list(remedy.settings.values())[:1]
-    }
-    counts, changes = most_flows(tree), {change.get("flows") for change in tree.get("change", []) if "count" in change}
-    return {
-        key: {name: own.goodput / counts[name] for name, own in setting.classes.items() if name not in changes}
-        for key, setting in settings.items()
-    }
 
 
 def _in_style(scenario: Scenario, style: str | None) -> Scenario:

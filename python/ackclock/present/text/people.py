@@ -8,7 +8,8 @@ from typing import Final
 from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
 from ...core.units import SPREAD, rate_text, time, time_over_seeds
-from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, TOO_LONG, Experience, Measure, People
+from ...questions.experience import Experience, Measure
+from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, TOO_LONG, People
 from ..tables import TextTable
 
 STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}

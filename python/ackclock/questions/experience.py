@@ -1,0 +1,143 @@
+"""The experience with one setting of the queues: a call, a game, a page, a download, the grade of a speed test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from ..analysis import Call, mean_opinion_score, transmission_rating
+from .causes.sentences import interval
+
+GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
+"""Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
+Measure = Literal["mos", "added", "ping", "page", "download"]
+MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
+"""Numbers of an experience that have an interval: see `Experience`."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Quality of what people do with one setting of the queues, means over seeds. NaN or None: the runs do not tell."""
+
+    call: Call | None
+    """The worse direction of a call."""
+    ping: float
+    """Mean time of a small packet there and back, s: the delay of a game."""
+    ping_base: float
+    """The same without any queue, s."""
+    ping_p99: float
+    """
+    Sum of the 99th percentiles of both directions, s; NaN of fewer than `TAIL` packets, and where both ways wait: how
+    often the longest waits of both come together is not known.
+    """
+    page: float
+    """Median time to load a page of `PAGE` bytes, name resolution and TLS included, s."""
+    pages: int
+    """Pages that were loaded."""
+    download: float
+    """Time of a download of `DOWNLOAD` bytes at the mean rate of an endless flow, s."""
+    seconds: float
+    """Measured time of each run, s."""
+    runs: tuple[Experience, ...] = ()
+    """The results of each seed, where this is their mean."""
+    one_way: Mapping[str, float] = field(default_factory=dict)
+    """Median one-way delays of the endless flows over the pings' links, by class, beside the pings, s."""
+    rate_beside: float = math.nan
+    """Mean goodput of an endless flow beside the call, bit/s."""
+    page_max: float = math.nan
+    """Time of the slowest page, s."""
+    warm: float = 0.0
+    """When the measured time of each run begins, s."""
+    page_seconds: float = 0.0
+    """Measured time of each run that pages are from, s."""
+    page_warm: float = 0.0
+    """When that begins, s."""
+    swing: float = 0.0
+    """Half the 95 % interval of the round trip, s, by how the queues' waits vary in longer runs than these."""
+
+    @property
+    def added(self) -> float:
+        """Increase of the round trip by queues, s."""
+        return max(self.ping - self.ping_base, 0.0)
+
+    @property
+    def mos(self) -> float:
+        """Mean opinion score of the call; NaN where there is none."""
+        return self.call.mos if self.call else math.nan
+
+    @property
+    def grade(self) -> str:
+        """The grade for bufferbloat, A+ to F; empty where it is not known."""
+        return _grade(self.added) if math.isfinite(self.ping) else ""
+
+    @property
+    def grades(self) -> tuple[str, ...]:
+        """The grades that the interval of the added round trip reaches, the best first; empty where it is not known."""
+        if not self.grade:
+            return ()
+        half = self.half("added")
+        letters = [letter for _, letter in GRADES]
+        best, worst = (letters.index(_grade(max(self.added + k * half, 0.0))) for k in (-1, 1))
+        return tuple(letters[best : worst + 1])
+
+    def half(self, measure: Measure) -> float:
+        """
+        Half the 95 % interval of a mean: over the seeds, 0 with one, or over time where that is wider.
+
+        Short runs hold the same part of a slow motion of the queues, whatever their seed.
+        """
+        estimate = interval(
+            [float(getattr(experience, measure)) for experience in self.runs] or [float(getattr(self, measure))]
+        )
+        return max(estimate.half if math.isfinite(estimate.half) else 0.0, self._by_swing(measure))
+
+    def _by_swing(self, measure: Measure) -> float:
+        """Half the interval that a measure has by that of the round trip: a page takes so many of these."""
+        if measure in ("added", "ping"):
+            return self.swing
+        if measure == "page" and self.ping > 0 and math.isfinite(self.page):
+            return self.page * self.swing / self.ping
+        if measure == "mos" and self.call is not None:
+            missing = min(self.call.lost + (1 - self.call.lost) * self.call.late, 1.0)
+            delays = (max(self.call.delay + sign * self.swing, 0.0) for sign in (-1, 1))
+            best, worst = (mean_opinion_score(transmission_rating(delay, missing)) for delay in delays)
+            return (best - worst) / 2
+        return 0.0
+
+    def differs(self, other: Experience, measure: Measure) -> bool:
+        """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
+        pairs = zip(self.runs, other.runs, strict=True)
+        estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
+        return estimate.count > 1 and abs(estimate.mean) > estimate.half
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        voice = None
+        if self.call is not None:
+            names = ("rating", "mos", "words", "delay", "playout", "late", "lost")
+            voice = {name: getattr(self.call, name) for name in names}
+        return {
+            "call": voice,
+            "ping_s": self.ping,
+            "ping_base_s": self.ping_base,
+            "ping_p99_s": self.ping_p99,
+            "page_s": self.page,
+            "page_s_max": self.page_max,
+            "pages": self.pages,
+            "download_s": self.download,
+            "download_bps": self.rate_beside,
+            "grade": self.grade or None,
+            "grades": list(self.grades),
+            "half": {name: self.half(name) for name in MEASURES},
+            "seeds": len(self.runs),
+            "measured_s": self.seconds,
+            "warm_s": self.warm,
+            "page_measured_s": self.page_seconds,
+            "page_warm_s": self.page_warm,
+        }
+
+
+def _grade(added: float) -> str:
+    return next(letter for below, letter in GRADES if added < below)

@@ -8,6 +8,7 @@ import ackclock as ac
 from ackclock.questions.home import home
 from ackclock.questions.measured.ensemble import Ensemble
 from ackclock.questions.phases import drawn, same
+from ackclock.questions.stability.packets import packet_check
 
 
 def policed(**keys: Any) -> ac.Scenario:
@@ -99,3 +100,48 @@ def test_runs_may_be_the_same_at_a_link_where_others_are_random() -> None:
     assert not same(runs, link="busy")
     assert not same(runs, flows=["still", "noise"])
     assert same([runs[0]] * 3)
+
+
+VEGAS = ac.Scenario(
+    {
+        "scenario": {"duration": "60 s"},
+        "link": [{"name": "l", "rate": "50 Mbit/s", "delay": "10 ms", "queue": {"capacity": "400 packets"}}],
+        "flows": [{"name": "v", "count": 5, "path": ["l"], "congestion": "vegas", "rtt": "40 ms"}],
+    }
+)
+"""Five flows that share a queue for good as their starts have it: run as given it holds 10.6 packets with any seed."""
+
+
+def test_a_measured_queue_that_the_starts_decide_says_how_far_runs_are_apart() -> None:
+    """
+    Four runs with drawn starts, of which the answer said nothing, were alike by chance: "Mean queue 14.38 ± 0.16
+    packets", where single runs hold 10.6 to 16.2.
+    """
+    judged = ac.measured_stability(VEGAS)
+    assert judged.drawn
+    assert judged.apart is not None
+    low, high = judged.apart
+    assert (round(low, 1), round(high, 1)) == (10.6, 16.2)
+    assert judged.halves["mean"] > 0.3
+    said = " ".join(map(str, judged.beginnings))
+    assert "some flows start up to a round trip later than given, at random" in said
+    assert "single runs have a mean of 10.6 to 16.2 packets" in said
+    assert "it holds 10.6 to 16.2 packets, in each run its own" in judged.sentence
+
+
+def test_packet_runs_beside_the_equations_treat_starts_as_those_of_an_ensemble() -> None:
+    """The same command said "mean 10.55" beside the equations and "14.38 ± 0.16" of packets alone."""
+    check = packet_check(ac.stability(VEGAS).answer())
+    assert check.run.drawn
+    ends = (check.run.queue_mean - check.run.halves["mean"], check.run.queue_mean + check.run.halves["mean"])
+    judged = ac.measured_stability(VEGAS)
+    assert ends[0] < judged.queue_mean < ends[1]
+    assert "some flows start up to a round trip later than given" in check.sentence
+    assert "single runs have a mean of 10.6 to 16.2 packets" in check.sentence
+
+
+def test_starts_as_given_are_not_said_to_be_drawn() -> None:
+    """Where seeds are different runs already, starts stay, and no sentence says otherwise."""
+    judged = ac.measured_stability(VEGAS.with_({"flows.start": "uniform 0 s .. 40 ms"}))
+    assert not judged.drawn
+    assert [statement.name for statement in judged.beginnings] == ["phases.seeds-decide"]

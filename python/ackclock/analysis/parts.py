@@ -111,6 +111,25 @@ def half(values: NDArray[np.float64]) -> float:
     return mean_interval(values).half * math.sqrt((1 + alike) / (1 - alike))
 
 
+def apart(runs: Sequence[Levels]) -> bool:
+    """
+    Return whether runs rest at means of their own, further apart than the time of any explains.
+
+    Which of them a run takes is settled by how it begins: longer runs do not tell more, and a few may agree by chance.
+
+    >>> ripple = np.tile([1.0, -1.0], 512)
+    >>> apart([moments(level + ripple)[0] for level in (10.0, 10.5, 10.0)])
+    True
+    >>> apart([moments(10.0 + ripple)[0] for _ in range(3)])
+    False
+    """
+    means = [float(run[0].mean()) for run in runs if run]
+    if len(means) < 2:  # noqa: PLR2004  one run
+        return False
+    rounding = 1e-9 * max(map(abs, means))
+    return bool(np.std(means, ddof=1) > max(rounding, *(in_time([run]).half for run in runs if run)))
+
+
 def in_time(runs: Sequence[Levels]) -> Spread:
     """
     Return how well the mean over the time of runs with different seeds is known, from their parts.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.scenario import Scenario
 from ..core.simulate import run
+from ..core.statement import Statement, state
 from .causes.scales import quantities
 
 if TYPE_CHECKING:
@@ -46,6 +47,23 @@ def drawn(scenario: Scenario) -> Scenario:
     alike = [own and same(looks, flows=[str(flow["name"])]) for flow, own in zip(tree["flows"], fixed, strict=True)]
     flows = [_drawn(flow, tree) if own else flow for flow, own in zip(tree["flows"], alike, strict=True)]
     return Scenario({**tree, "flows": flows}, origin=scenario.origin) if any(alike) else scenario
+
+
+def beginnings(*, drawn: bool, apart: tuple[float, float] | None) -> list[Statement]:
+    """
+    Say what the starts of flows have to do with some runs.
+
+    Parameters
+    ----------
+    drawn
+        Whether some were drawn.
+    apart
+        The lowest and the highest mean queue of a run, packets, where each rests at a mean of its own.
+    """
+    said = [state("phases.drawn")] if drawn else []
+    if apart is not None:
+        said.append(state(f"phases.{'starts' if drawn else 'seeds'}-decide", low=apart[0], high=apart[1]))
+    return said
 
 
 def _draws(flow: Mapping[str, Any]) -> bool:

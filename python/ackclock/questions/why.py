@@ -616,7 +616,7 @@ def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:
     """Say which times are not those of the scenario: starts drawn at random, what it measures where it is a file."""
     window = asked.canonical["scenario"]["measure"]
     own = rate is None and window != WHOLE and not once(asked.canonical)
-    starts = "" if scenario is asked else str(state("why.starts"))
+    starts = "" if scenario is asked else f" {state('phases.drawn')}"
     return starts + str(state("why.own-window", window=window)) * own
 
 

@@ -113,9 +113,10 @@ def _how(options: argparse.Namespace, judged: MeasuredStability) -> list[str]:
     """From which runs the verdict is, and why there are no more of them."""
     from ...questions.measured.ensemble import MOST_RUNS
 
+    told = " ".join(map(str, [judged.queue, *judged.beginnings]))
     lines = [
         f"Measured in {judged.runs} packet runs of {time(judged.seconds)} each with different seeds, the first "
-        f"third left out ({judged.packets / 1e6:.3g} M packets). {judged.queue}"
+        f"third left out ({judged.packets / 1e6:.3g} M packets). {told}"
     ]
     if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
         lines.append(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")

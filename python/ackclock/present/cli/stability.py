@@ -162,7 +162,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             check = _packets(options, answer) if options.source == "auto" else None
             head = headline(answer, check, apart)
             beside = [] if check is None else [check.sentence]
-            beside += [] if measured is None else [f"From packets: {measured.sentence}"]
+            beside += [] if measured is None else [_told(measured)]
             which = (
                 f"{len(each)} equilibria; what follows is of number {_which(analysis, each)}" if len(each) > 1 else ""
             )
@@ -259,6 +259,11 @@ def _comparison(
         return measured, None
 
 
+def _told(measured: MeasuredStability) -> str:
+    """The verdict of packets, with what is said of starts."""
+    return " ".join(["From packets:", measured.sentence, *map(str, measured.beginnings)])
+
+
 def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:
     """Print where equations without an equilibrium lead, and what packets say."""
     measured, refused = None, None
@@ -274,7 +279,7 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
         return
     print_text(f"{title}: {moved.sentence}")
     if measured is not None or refused is not None:
-        print_text(f"From packets: {refused if measured is None else measured.sentence}")
+        print_text(f"From packets: {refused}" if measured is None else _told(measured))
     periods = math.isfinite(moved.period) and not moved.rests
     if measured is not None and periods and measured.link == moved.link and measured.mode is not None:
         print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")

@@ -38,6 +38,10 @@ STATEMENTS: Final = {
         "it holds {mean:.3g} packets with a standard deviation of {deviation:.2g}, and no periodic motion of it "
         "reaches a packet."
     ),
+    "steady-apart": (
+        "it holds {low:.3g} to {high:.3g} packets, in each run its own, with a standard deviation of {deviation:.2g}, "
+        "and no periodic motion of it reaches a packet."
+    ),
     "no-mode": "no mode stands out in runs of this length. Longer runs would tell.",
     "no-period": (
         "no period stands out; most of its motion has periods of about {period:.3g} s, and {ratios} (a cycle has 1, "

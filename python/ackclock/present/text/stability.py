@@ -385,6 +385,7 @@ def packet_check(answer: PacketCheck) -> str:
     runs = "a packet run" if run.runs == 1 else f"{run.runs} packet runs"
     text += f"In {runs} of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, _end, of=of, small=_small(run))}."
+    text += "".join(f" {said}" for said in run.beginnings)
     if not answer.compared:
         return f"{text} The equations say nothing that this could be compared with."
     if answer.trust == "both":

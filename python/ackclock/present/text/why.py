@@ -45,7 +45,6 @@ STATEMENTS: Final = {
         " {aqm} sets itself anew once the variance of its queue has become large or small, if need be after minutes: "
         "what it does then is not in these runs."
     ),
-    "starts": " So that seeds differ, some flows start up to a round trip later than given, at random.",
     "own-window": " The file's measure, {window}, is not used.",
     "quiet": " Not judged: {links}, busy for no more than {busy:.0%} of the time, without long waits or many losses.",
     "not-judged": " Not judged: {links} further links.",

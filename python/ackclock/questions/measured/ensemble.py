@@ -19,7 +19,7 @@ from ...analysis.modes import (
     fluctuation_mode,
 )
 from ...analysis.oscillation import recurrence, resemblance
-from ...analysis.parts import in_time, moments
+from ...analysis.parts import apart, in_time, moments
 from ...core._words import listed
 from ...core.errors import AnalysisError
 from ...core.intervals import Interval, mean_interval, student_quantile
@@ -30,7 +30,7 @@ from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import changed, quantities
 from ..causes.settling import further
-from ..phases import drawn, same
+from ..phases import beginnings, drawn, same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,8 @@ Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
 RATE_TOLERANCE: Final = 0.2
 """Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
 FIRST_RUNS, MOST_RUNS = MEASURED.seeds
+APART_RUNS: Final = 16
+"""Runs at least where each rests at a mean of its own: a few may all take the one that most runs take."""
 PILOT_ROUND_TRIPS: Final = 400
 """Length of the first runs, in base round trips; no shorter than `PILOT_SECONDS`."""
 PILOT_SECONDS: Final = 20.0
@@ -114,6 +116,10 @@ class MeasuredStability:
     halves: Mapping[str, float] = field(default_factory=dict)
     """Half the 95 % interval of "mean" and "deviation" of the queue (packets), and of "period" (s): the wider of those
     over the runs and over their time; infinite for a mean that still moves."""
+    drawn: bool = False
+    """Whether starts were drawn at random that the scenario gives as fixed, so that seeds are different runs."""
+    apart: tuple[float, float] | None = None
+    """The lowest and the highest mean queue of a run, packets, where each rests at a mean of its own; else None."""
 
     @property
     def period(self) -> float:
@@ -126,6 +132,11 @@ class MeasuredStability:
         values = {"mean": self.queue_mean, "deviation": self.queue_std}
         known = {key: Interval(value, self.halves.get(key, 0.0), self.runs) for key, value in values.items()}
         return state("measured.queue" if known["mean"].half < math.inf else "measured.queue-moves", **known)
+
+    @property
+    def beginnings(self) -> list[Statement]:
+        """That starts were drawn, and that each run keeps its own mean, where that is so."""
+        return beginnings(drawn=self.drawn, apart=self.apart)
 
     @property
     def reason(self) -> str:
@@ -191,6 +202,8 @@ def measured_stability(
     judged = ensemble.pilot()
     while True:
         decided = judged.verdict != "cannot tell" and _narrow(judged, tolerance)
+        if ensemble.more_apart(packets, most_runs):
+            judged = ensemble.judge()
         if decided or not ensemble.extend(judged, packets, most_runs, tolerance):
             return ensemble.concluded(ensemble.confirmed(judged), tolerance)
         if progress is not None:
@@ -237,6 +250,7 @@ class Ensemble:
         if link is not None and link not in names:
             raise AnalysisError(f'there is no link "{link}"; the links are {", ".join(names)}', "no such link")
         self.scenario = drawn(scenario)
+        self.drawn = self.scenario is not scenario
         self.link = link
         self.threads = threads
         self.packets = 0
@@ -325,6 +339,22 @@ class Ensemble:
         self.more(more)
         return True
 
+    def more_apart(self, budget: int, most_runs: int) -> bool:
+        """Add runs, within the budget, where a few rest at means of their own: some may agree by chance."""
+        left = int((budget - self.packets) / max(self.cost * (self.begin + self.seconds), 1.0))
+        more = min(APART_RUNS, most_runs) - self.runs
+        if not 0 < more <= left or self._apart() is None:
+            return False
+        self.more(more)
+        return True
+
+    def _apart(self) -> tuple[float, float] | None:
+        """Return the lowest and the highest mean of a run, packets, where each rests at its own."""
+        if self._drift() is not None or not apart([moments(trace)[0] for trace in self.traces]):
+            return None
+        means = self.traces.mean(1)
+        return float(means.min()), float(means.max())
+
     def judge(self) -> MeasuredStability:
         """Say what the runs so far tell."""
         traces = self._about_rest()
@@ -360,6 +390,8 @@ class Ensemble:
             cycle=self._cycle_period(verdict, mode, observed),
             alike=self.runs > 1 and self.alike,
             halves=halves,
+            drawn=self.drawn,
+            apart=self._apart(),
         )
 
     def _halves(self) -> dict[str, float]:
@@ -461,6 +493,12 @@ class Ensemble:
         if observed.open is not None:
             return self._of_both(observed.open)
         if not observed.strong:
+            rest = self._apart()
+            if rest is not None:
+                low, high = rest
+                return "does not oscillate", state(
+                    "measured.steady-apart", low=low, high=high, deviation=observed.deviation
+                )
             return "does not oscillate", state("measured.steady", mean=mean, deviation=observed.deviation)
         return self._of_noise(mode, observed)
 

@@ -12,13 +12,14 @@ from ...core.intervals import mean_interval
 from ...core.scenario import Scenario, link_of
 from ...core.series import link_trace, sample_times
 from ...core.simulate import run
-from ...core.statement import state
+from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import STABILITY, Effort, repeat
 from ..causes.scales import Length, adapting, bits, needed, room, timed
 from ..causes.settling import LEAST_LOSS, further
 from ..causes.symptoms import MOVES, moved
+from ..phases import beginnings, drawn
 from ..tolerances import differ, margin
 from ..verdicts import judged
 from .comparison import Assumption, not_kept, one_queue_for_all
@@ -80,6 +81,10 @@ class PacketRun:
     """Numbers of which even eighths of the time depend on each other: it may be no longer than a swing of theirs."""
     in_step: tuple[Measure, ...] = ()
     """Numbers whose interval over the time is the wider: longer runs narrow it, more seeds do not."""
+    drawn: bool = False
+    """Whether starts were drawn at random that the scenario gives as fixed, so that seeds are different runs."""
+    apart: tuple[float, float] | None = None
+    """The lowest and the highest mean queue of a run, packets, where each rests at a mean of its own; else None."""
     packets: int = 0
     """Packets of one run."""
     runs: int = 1
@@ -93,6 +98,11 @@ class PacketRun:
     def value(self, what: Measure) -> float:
         """A number by its name."""
         return {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
+
+    @property
+    def beginnings(self) -> list[Statement]:
+        """That starts were drawn, and that each run keeps its own mean, where that is so."""
+        return beginnings(drawn=self.drawn, apart=self.apart)
 
     def known(self, what: Measure) -> bool:
         """Whether a number is that of the link, within its interval, not that of the time that was looked at."""
@@ -269,7 +279,7 @@ def _needed(tree: Mapping[str, Any], link: str) -> tuple[Length, float]:
 
 def together(runs: Sequence[PacketRun]) -> PacketRun:
     """Join runs as long with other seeds: means, and the ends of all; the first knows whether the queue oscillates."""
-    from ...analysis.parts import in_time
+    from ...analysis.parts import apart, in_time
 
     first, *others = runs
     if not others:
@@ -285,8 +295,11 @@ def together(runs: Sequence[PacketRun]) -> PacketRun:
     def mean(number: Callable[[PacketRun], float]) -> float:
         return sum(map(number, runs)) / len(runs)
 
+    means = [run.queue_mean for run in runs]
+    rest = apart([run.levels.get("mean", ()) for run in runs]) and not moves("mean")
     return replace(
         first,
+        apart=(min(means), max(means)) if rest else None,
         queue_mean=mean(lambda run: run.queue_mean),
         queue_std=mean(lambda run: run.queue_std),
         low=min(run.low for run in runs),
@@ -411,7 +424,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     of = answer.of
     one_queue_for_all(of)
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
-    scenario, without = _lasting(of.scenario)
+    asked, without = _lasting(of.scenario)
+    scenario = drawn(asked)
     _, each = _needed(scenario.canonical, link)
     seeds = STABILITY.seeds[0] if STABILITY.seeds[0] * each <= packets else 1
     most = packets
@@ -425,7 +439,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         alike = runs.setdefault(effort.longer, [])
         missing = range(len(alike), effort.seeds)
         alike += parallel(lambda number: packet_run(scenario, link, most, effort.longer, number), missing)
-        return together(alike)
+        return replace(together(alike), drawn=scenario is not asked)
 
     def more(now: Effort, measured: PacketRun) -> Effort | None:
         if not measured.enough:
@@ -440,7 +454,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         if longer:
             return Effort(now.seeds, longer)
         often = STABILITY.seeds[-1]
-        more_seeds = open_ and now.seeds < often and often * now.longer * each <= packets
+        more_seeds = (open_ or measured.apart) and now.seeds < often and often * now.longer * each <= packets
         return Effort(often, now.longer) if more_seeds else None
 
     measured = repeat(Effort(seeds, longer), trial, more)

@@ -76,7 +76,8 @@ def placed(scenario: ac.Scenario, queue: dict[str, Any], where: str, length: flo
         key, _, value = part.partition(" ")
         for flow in tree["flows"]:
             flow.update({"rtt": value} if key == "rtt" else {"count": int(value)})
-            flow["start"] = f"uniform 0 s .. {length / 10} s"
+            if not str(flow["start"]).startswith("uniform"):  # seeds that are different runs, whatever the queue
+                flow["start"] = f"uniform 0 s .. {flow['rtt']}"
     tree["scenario"] |= {"duration": f"{length} s", "measure": f"{length / 3} s .. {length} s"}
     return ac.Scenario(tree)
 

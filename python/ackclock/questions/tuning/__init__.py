@@ -27,9 +27,11 @@ from ...core.units import Span, rate_text, read_quantity, span_of
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
 from ..endpoint_style import styled
+from ..phases import beginnings
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
 from .packets import Run, RunCache, beside, compared, latin, measure, shortest
+from .packets import scenario as run_of
 from .problem import Axis, Need, Point, Problem, TuneError, at, axis, problem, show
 from .theory import Check, Coexistence, Place, Theory, check, coexisting, left_out, narrowed, reduced, refused, screen
 
@@ -207,7 +209,7 @@ def _plain(
     return dumbbell(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": buffer},
-        flows=flows(count, congestion, rtt=rtt),
+        flows=flows(count, congestion, rtt=rtt, start="uniform 0 s .. 1 s"),
         duration="20 s",
         name=f"a link of {rate_text(read_quantity('rate', rate, TuneError)[0])}",
     )
@@ -233,8 +235,10 @@ class _Tuning:
         why = self._why_packets()
         if why is not None:
             self.notes.append(str(state("tune.packets-only", why=why)))
-            return self._by_packets()
-        return self._by_theory()
+        tuned = self._by_theory() if why is None else self._by_packets()
+        every = [*tuned.runs, *tuned.searched, *(run for runs in tuned.defaults.values() for run in runs)]
+        starts = beginnings(drawn=any(run.drawn for run in every), apart=None)
+        return replace(tuned, notes=[*tuned.notes, *map(str, starts)])
 
     def _why_packets(self) -> str | None:
         """Why there are no margins; None where there are."""
@@ -524,9 +528,18 @@ class _Tuning:
         return searched, worst
 
     def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
-        """Runs with more seeds where the interval of a mean delay lies across the target."""
+        """
+        Runs with more seeds where the interval of a mean delay lies across the target.
+
+        So, once, where each rests at a delay of its own: a few may agree by chance.
+        """
         for seeds in TUNE.seeds[1:]:
-            near = [k for k, run in enumerate(runs) if run.seeds < seeds and spans(run, self.problem.need.target)]
+            few = seeds == TUNE.seeds[1]
+            near = [
+                k
+                for k, run in enumerate(runs)
+                if run.seeds < seeds and (spans(run, self.problem.need.target) or (run.apart and few))
+            ]
             again = self._measured([(queue, runs[k].point) for k in near], seeds)
             runs = [again[near.index(k)] if k in near else run for k, run in enumerate(runs)]
         return runs
@@ -562,7 +575,13 @@ class _Tuning:
         corners = self.problem.corners()
         known = compared(self.problem)
         flat = self._measured([(queue, point) for _, queue in known for point in corners], self.seeds)
-        return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(known)}
+        rows = {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(known)}
+        most = max(self.seeds, TUNE.seeds[1])
+        for name, queue in known:  # a few seeds that each rest at a delay of their own may agree by chance
+            apart = [run.point for run in rows[name] if run.apart]
+            again = iter(self._measured([(queue, point) for point in apart], most) if apart else [])
+            rows[name] = [next(again) if run.apart else run for run in rows[name]]
+        return rows
 
     def _given_up(self, worst: Run) -> list[Compromise]:
         """Return the compromise that the best setting's runs allow: their delay, rounded up to four digits."""
@@ -591,7 +610,16 @@ def _of_the_file(question: Problem) -> Iterator[Statement]:
     link = link_of(tree, question.link)
     if tree.get("change"):
         yield state("tune.changes")
-    if any(flow.entry.get("stop", "never") != "never" for flow in question.classes):
+    now = dict(link["queue"])
+    placed = [run_of(question, now, point).canonical["flows"] for point in question.corners()]
+    late = any(
+        own["start"] != flow.entry["start"]
+        for flow in question.classes
+        for entries in placed
+        for own in entries
+        if own["name"] == flow.name
+    )
+    if late or any(flow.entry.get("stop", "never") != "never" for flow in question.classes):
         yield state("tune.stops")
     rate = held(link)
     if rate is not None and rate < question.bits:

@@ -6,7 +6,7 @@ import copy
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, Final
 
 from ...core.scenario import Scenario, link_of
@@ -15,7 +15,8 @@ from ...core.statement import Statement, state
 from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
-from ..causes.scales import needed
+from ..causes.scales import needed, quantities
+from ..phases import drawn
 from .problem import Point, Problem, at
 
 SHORTEST: Final = 60.0
@@ -28,6 +29,10 @@ SAMPLES: Final = (2_000, 100_000)
 """Samples of a run, at least and at most: what is computed of them cannot be interrupted."""
 WARMED: Final = 1 / 3
 """Part of a run that is not measured."""
+ROUNDING: Final = 1e-9
+"""Delays of seeds that differ by less than this part are the same."""
+EARLY: Final = WARMED / 2
+"""Flows that start by this part of a run start when they are to; others with the run, as all are to be measured."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,10 @@ class Run:
     period: float
     """Period of that oscillation, s; 0 without one."""
     packets: int
+    drawn: bool = False
+    """Whether starts were drawn at random that are given as fixed, so that seeds are different runs."""
+    apart: bool = False
+    """Whether the queue of each seed rests at a mean of its own, which its starts decide."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -67,6 +76,7 @@ class Run:
             "swing": self.swings,
             "period_s": self.period,
             "packets": self.packets,
+            "starts_drawn": self.drawn,
         }
 
 
@@ -104,7 +114,8 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
         entry["stop"] = "never"
     end = _length(problem, tree, point)
     for entry in varied:
-        entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"
+        if max(quantities(entry["start"])) > EARLY * end:
+            entry["start"] = "0 s"
     tree["scenario"] |= {
         "duration": f"{end:.6g} s",
         "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
@@ -143,22 +154,27 @@ def measure(
     """
     listed = list(jobs)
     known: RunCache = {} if cache is None else cache
-    scenarios = [scenario(problem, queue, point) for queue, point in listed]
+    given = [scenario(problem, queue, point) for queue, point in listed]
+    scenarios = parallel(drawn, given)
     texts = [placed.to_json() for placed in scenarios]
     keys = [[(text, seed) for seed in range(1, seeds + 1)] for text in texts]
     missing = [key for key in dict.fromkeys(key for own in keys for key in own) if key not in known]
     by_text = dict(zip(texts, scenarios, strict=True))
     done = parallel(lambda key: _one(problem, by_text[key[0]], key[1]), missing) if missing else []
     known.update(zip(missing, done, strict=True))
-    return [_mean(point, [known[key] for key in own]) for (_, point), own in zip(listed, keys, strict=True)]
+    return [
+        _mean(point, [known[key] for key in own], drawn=scenarios[k] is not given[k])
+        for k, ((_, point), own) in enumerate(zip(listed, keys, strict=True))
+    ]
 
 
-def _one(problem: Problem, drawn: Scenario, seed: int) -> dict[str, float]:
+def _one(problem: Problem, placed: Scenario, seed: int) -> dict[str, float]:
     import numpy as np
 
+    from ...analysis.parts import in_time, moments
     from ...analysis.predicates import is_oscillating
 
-    result = run(drawn, seed=seed, trace_links=True)
+    result = run(placed, seed=seed, trace_links=True)
     link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
     trace = result.traces["link_queue_bytes"].sel(link=problem.link)
     times = result.traces["time"].to_numpy()
@@ -166,7 +182,9 @@ def _one(problem: Problem, drawn: Scenario, seed: int) -> dict[str, float]:
     step = float(times[1] - times[0])
     verdict = is_oscillating(inside, step)
     oscillation = verdict.oscillation if verdict.value > 0 else None
+    mean = float(inside.mean())
     return {
+        "moved": in_time([moments(inside)[0]]).half / mean if mean > 0 else 0.0,
         "length": result.end,
         "delay": float(link["delay_mean"]),
         "p50": float(link["delay_p50"]),
@@ -179,13 +197,15 @@ def _one(problem: Problem, drawn: Scenario, seed: int) -> dict[str, float]:
     }
 
 
-def _mean(point: Point, rows: Sequence[Mapping[str, float]]) -> Run:
+def _mean(point: Point, rows: Sequence[Mapping[str, float]], *, drawn: bool) -> Run:
     from ...analysis import mean_interval
 
-    mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key != "packets"}
+    mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key not in ("packets", "moved")}
     total = sum(int(row["packets"]) for row in rows)
-    half = mean_interval([row["delay"] for row in rows]).half
-    return Run(point=dict(point), seeds=len(rows), half=half, packets=total, **mean)
+    delays = [row["delay"] for row in rows]
+    half = mean_interval(delays).half
+    apart = len(rows) > 1 and stdev(delays) > max(max(row["moved"], ROUNDING) * row["delay"] for row in rows)
+    return Run(point=dict(point), seeds=len(rows), half=half, packets=total, drawn=drawn, apart=apart, **mean)
 
 
 def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:

@@ -1,0 +1,48 @@
+"""What tune says of the queue that a link has now: how its flows start, and whether anything has to be tuned."""
+
+from typing import Any
+
+import ackclock as ac
+from ackclock.questions.tuning import _of_the_file
+from ackclock.questions.tuning.packets import compared, measure
+from ackclock.questions.tuning.packets import scenario as placed
+from ackclock.questions.tuning.problem import Need, Problem, problem
+
+NEED = Need(0.015, 6.0, 30.0, 0.01)
+
+
+def vegas(**flows: Any) -> Problem:
+    """Five flows that hold 10.6 packets, 2.53 ms, if all start at once, as given."""
+    link = {"name": "l", "rate": "50 Mbit/s", "delay": "10 ms", "queue": {"capacity": "400 packets"}}
+    flow = {"name": "v", "count": 5, "path": ["l"], "congestion": "vegas", "rtt": "40 ms"} | flows
+    return problem(ac.Scenario({"scenario": {"duration": "60 s"}, "link": [link], "flows": [flow]}), None, {}, NEED)
+
+
+def start(question: Problem) -> str:
+    """The start of the flows in a packet run."""
+    return str(placed(question, compared(question)[1][1], {}).canonical["flows"][0]["start"])
+
+
+def test_flows_of_the_present_queue_start_as_given() -> None:
+    """Their starts were spread over a tenth of the run: "as given  8.9 ms ± 3.8 ms", where `run` has 2.53 ms."""
+    question = vegas()
+    [run] = measure(question, [(compared(question)[1][1], {})], 8)
+    assert run.drawn
+    assert run.apart
+    assert 2.53e-3 <= run.delay - run.half < run.delay < 3.9e-3
+    assert start(question) == "0 s"
+    assert start(vegas(start="uniform 0 s .. 2 s")) == "uniform 0 s .. 2 s"
+
+
+def test_flows_that_start_late_are_there_for_all_of_a_run() -> None:
+    """Of starts that are left out no word was said."""
+    late = vegas(start="30 s")
+    assert start(late) == "0 s"
+    assert "when long-lived flows start and stop is left out" in " ".join(map(str, _of_the_file(late)))
+    assert list(_of_the_file(vegas())) == []
+
+
+def test_an_answer_says_that_starts_are_drawn() -> None:
+    """Nothing in the answer told that its flows did not start as given."""
+    tuned = ac.tune(vegas().scenario, aqm="codel", target="15 ms", seeds=1, runs=0)
+    assert "So that seeds differ, some flows start up to a round trip later than given, at random." in tuned.notes

@@ -431,6 +431,18 @@ class _Tuning:
         queues = list(rounded(self.family, question, question.need.target, self.device))
         if not queues:
             return self._nothing_by_packets([])
+        best = self._best_by_packets(queues)
+        if not best.found and self.family.later is not None:
+            others = rounded(
+                replace(self.family, candidates=self.family.later), question, question.need.target, self.device
+            )
+            more = [queue for queue in others if queue not in queues]
+            best = _better(best, self._best_by_packets(more)) if more else best
+        return self._finish(best)
+
+    def _best_by_packets(self, queues: list[Queue]) -> Tuned:
+        """Return the setting that does best in packet runs."""
+        question = self.problem
         corners = question.corners()
         hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
         self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
@@ -451,7 +463,7 @@ class _Tuning:
             assert tuned.worst is not None
             spare = max(spare, tuned.worst.delay / _longest_delay(row))
         assert best is not None
-        return self._finish(best)
+        return best
 
     def _next(self, ranked: list[tuple[Queue, list[Run]]], spare: float) -> tuple[Queue, list[Run]]:
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -33,6 +33,8 @@ class Family:
     lag: Callable[[Queue], float] = lambda _queue: 0.0
     """Delay in the loop that the fluid law leaves out, s."""
     packets_only: bool = False
+    later: Callable[[Problem, float], Iterator[Queue]] | None = None
+    """Further settings, tried where none of the others meets the demand in packet runs; None without any."""
 
 
 def _longest(problem: Problem) -> tuple[float, float, float, float]:
@@ -191,9 +193,20 @@ def _threshold(problem: Problem, target: float) -> Iterator[Queue]:
         yield {**base, "threshold": f"{value} packets"}
 
 
-def _codel(problem: Problem, target: float) -> Iterator[Queue]:
+INTERVALS: Final = (1.0, 2.0)
+"""Intervals of CoDel over the longest round trip (RFC 8289, section 4.3: about that of most connections) ..."""
+SHORT_INTERVALS: Final = (0.5, 0.25, 0.125)
+"""... and, where CoDel with these lets packets wait for too long, shorter ones, which use less of the link."""
+
+
+def _codel(
+    problem: Problem,
+    target: float,
+    intervals: Sequence[float] = INTERVALS,
+    parts: Sequence[float] = (1.0, 0.6, 0.35, 0.2, 0.1),
+) -> Iterator[Queue]:
     """
-    Targets down from the demanded delay; intervals of one and two longest round trips (RFC 8289, section 4.3).
+    Targets down from the demanded delay; intervals of so many longest round trips.
 
     Where a packet takes longer than these, the target is its time, and a tenth of the interval.
     """
@@ -202,23 +215,26 @@ def _codel(problem: Problem, target: float) -> Iterator[Queue]:
     if problem.ecn:
         base["ecn"] = True
     least = 8 * problem.packet / problem.bits
-    pairs = [
-        (max(target * part, least), max(rtt * times, 0.02))
-        for part, times in itertools.product((1.0, 0.6, 0.35, 0.2, 0.1), (1.0, 2.0))
-    ]
+    pairs = [(max(target * part, least), max(rtt * times, 0.02)) for part, times in itertools.product(parts, intervals)]
     fitting = [pair for pair in pairs if pair[0] <= pair[1]]
     for goal, interval in fitting or ([(least, 10 * least)] if least <= target else []):
         yield {**base, "target": _at_most(goal), "interval": f"{math.ceil(interval * 1e3)} ms"}
 
 
-def _plain_codel(problem: Problem, target: float) -> Iterator[Queue]:
-    for queue in _codel(problem, target):
-        yield {"aqm": "codel", **queue, "max_packet": f"{round(problem.packet)} B"}
+def _short_codel(problem: Problem, target: float) -> Iterator[Queue]:
+    return _codel(problem, target, SHORT_INTERVALS, (1.0, 0.5, 0.2))
 
 
-def _fq_codel(problem: Problem, target: float) -> Iterator[Queue]:
-    for queue in _codel(problem, target):
-        yield {"scheduler": "fq_codel", **queue}
+def _plain(codel: Callable[[Problem, float], Iterator[Queue]]) -> Callable[[Problem, float], Iterator[Queue]]:
+    """Settings of CoDel for one queue."""
+    return lambda problem, target: (
+        {"aqm": "codel", **queue, "max_packet": f"{round(problem.packet)} B"} for queue in codel(problem, target)
+    )
+
+
+def _fair(codel: Callable[[Problem, float], Iterator[Queue]]) -> Callable[[Problem, float], Iterator[Queue]]:
+    """Settings of CoDel for a queue a flow."""
+    return lambda problem, target: ({"scheduler": "fq_codel", **queue} for queue in codel(problem, target))
 
 
 def _cake(problem: Problem, target: float) -> Iterator[Queue]:
@@ -270,8 +286,8 @@ FAMILIES: Final = {
         Family("pi2", _pi2, _half_interval),
         Family("pi", _pi, _half_period),
         Family("threshold", _threshold),
-        Family("codel", _plain_codel, packets_only=True),
-        Family("fq_codel", _fq_codel, packets_only=True),
+        Family("codel", _plain(_codel), packets_only=True, later=_plain(_short_codel)),
+        Family("fq_codel", _fair(_codel), packets_only=True, later=_fair(_short_codel)),
         Family("cake", _cake, packets_only=True),
         Family("adaptive-red", _adaptive_red, packets_only=True),
     )

@@ -3,8 +3,8 @@
 from typing import Any
 
 import ackclock as ac
-from ackclock.questions.tuning import _of_the_file
-from ackclock.questions.tuning.packets import compared, measure
+from ackclock.questions.tuning import Tuned, _of_the_file
+from ackclock.questions.tuning.packets import PRESENT, Run, compared, measure
 from ackclock.questions.tuning.packets import scenario as placed
 from ackclock.questions.tuning.problem import Need, Problem, problem
 
@@ -59,3 +59,31 @@ def test_codel_has_shorter_intervals_where_the_demand_asks_for_them() -> None:
     assert not tuned.compromises
     assert tuned.queue is not None
     assert float(str(tuned.queue["interval"]).removesuffix(" us")) < 650_000
+
+
+def tuned(mine: tuple[float, float], theirs: tuple[float, float]) -> str:
+    """The answer where the setting and the present queue have these mean delays, s, and parts of the link."""
+    own, present = (Run({}, 3, 60.0, wait, 0.0, wait, wait, used, 0.0, 0.0, 0.0, 9) for wait, used in (mine, theirs))
+    return Tuned(
+        "x", "pie", vegas(), True, {"aqm": "pie"}, None, runs=[own], worst=own, defaults={PRESENT: [present]}
+    ).sentence
+
+
+def test_a_present_queue_that_meets_the_demand_is_said_to() -> None:
+    """It had 100 % of the link within the demand, the setting 92 %: only "It costs a part of the rate" told of that."""
+    said = tuned((4e-3, 0.92), (12e-3, 1.0))
+    meets = " The present queue already meets the delay: up to 12 ms (its margins were not looked at)"
+    assert f"{meets}; this setting has shorter delays, but uses less of the link. It costs a part of the rate" in said
+    assert f"{meets}; this setting is worse: it uses less of the link and has longer delays." in tuned(
+        (14e-3, 0.92), (12e-3, 1.0)
+    )
+    assert f"{meets}; this setting changes little." in tuned((12e-3, 1.0), (12e-3, 1.0))
+    assert f"{meets}." in tuned((4e-3, 1.0), (12e-3, 1.0))
+    assert "present queue already" not in tuned((14e-3, 0.92), (17e-3, 1.0))
+
+
+def test_a_present_queue_that_meets_the_demand_is_named_where_no_setting_is_found() -> None:
+    """ "No setting of pie was found ... 770 were tried", of a link whose queue has 3.4 ms where 15 are demanded."""
+    run = Run({}, 3, 60.0, 3.4e-3, 0.0, 3.4e-3, 3.4e-3, 1.0, 0.0, 0.0, 0.0, 9)
+    none = Tuned("x", "pie", vegas(), False, None, None, defaults={PRESENT: [run]}, tried=770)
+    assert ": 770 were tried. The present queue already meets the delay: up to 3.4 ms (its margins" in none.sentence

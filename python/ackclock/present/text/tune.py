@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...core.units import precise_time, share, time, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
@@ -84,13 +84,16 @@ def _answer(tuned: Tuned) -> str:
         tried = f"{tuned.tried} {'was' if tuned.tried == 1 else 'were'} tried{corners}"
         if tuned.tried == 0:
             tried = f"none was tried{_too_large(tuned)}"
-        return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
+        return (
+            f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_already(tuned)}{_instead(tuned)}"
+        )
     assert tuned.worst is not None
     demanded, longest = show("rtt", tuned.problem.need.target), precise_time(tuned.worst.delay)
     if not tuned.found:
+        others = f"{_already(tuned)}{_cost(tuned)}{_instead(tuned)}"
         return (
             f"{title}: no setting of the search met every demand for {ranges}; the best has a mean delay of {longest} "
-            f"in packet runs{at(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
+            f"in packet runs{at(tuned.worst.point)} (demanded: {demanded}).{others}"
         )
     if idle := tuned.idle:
         least = min(tuned.runs, key=lambda run: run.utilization)
@@ -103,7 +106,7 @@ def _answer(tuned: Tuned) -> str:
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
     return (
         f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
-        f"{margins}, checked but not proved.{_cost(tuned)}{_shorter(tuned)}"
+        f"{margins}, checked but not proved.{_already(tuned)}{_cost(tuned)}{_shorter(tuned)}"
     )
 
 
@@ -123,6 +126,34 @@ def _shorter(tuned: Tuned) -> str:
         f"with this setting up to {precise_time(mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
     )
+
+
+def _already(tuned: Tuned) -> str:
+    """Say that the present queue meets the delay, where it does, and whether the setting is worse than that."""
+    present = tuned.already
+    if present is None:
+        return ""
+    where = " at all corners" if tuned.problem.axes else ""
+    said = f" The present queue already meets the delay{where}: up to {precise_time(present.delay)}"
+    if not tuned.alone:
+        said += " (its margins were not looked at)"
+    if tuned.queue is None:
+        return f"{said}."
+    worse = [
+        word
+        for word, is_so in (("uses less of the link", present.less_used), ("has longer delays", present.longer))
+        if is_so
+    ]
+    better = [
+        word
+        for word, is_so in (("uses more of the link", present.more_used), ("has shorter delays", present.shorter))
+        if is_so
+    ]
+    if worse and better:
+        return f"{said}; this setting {listed(better)}, but {listed(worse)}."
+    if worse:
+        return f"{said}; this setting is worse: it {listed(worse)}."
+    return f"{said}." if better else f"{said}; this setting changes little."
 
 
 def _cost(tuned: Tuned) -> str:

@@ -14,7 +14,7 @@ from ...core.devices import Commands, Queue, express, in_cake, in_sqm, shaped
 from ...core.engine_result import plain
 from ...core.scenario import link_of
 from ..causes.shapers import fixed
-from .packets import DEFAULT, Run
+from .packets import DEFAULT, PRESENT, Run
 from .problem import Problem, show
 from .theory import Check, Coexistence, Place
 
@@ -35,6 +35,22 @@ class Compromise:
     key: str
     value: float
     """In SI units; a gain margin in dB."""
+
+
+@dataclass(frozen=True)
+class Already:
+    """The present queue where it meets the delay at all corners, and what the setting does otherwise there."""
+
+    delay: float
+    """Its longest mean delay, s."""
+    less_used: bool
+    """Whether the setting leaves more of the link unused at a corner, ..."""
+    more_used: bool
+    """... or less."""
+    longer: bool
+    """Whether the longest mean delay is longer with the setting, decidedly, ..."""
+    shorter: bool
+    """... or shorter."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,22 @@ class Tuned(Card):
                 if _below(theirs, mine):
                     delays[name] = (theirs.delay, mine.delay)
         return delays
+
+    @property
+    def already(self) -> Already | None:
+        """How the present queue, which meets the delay at all corners, compares with the setting; None if not."""
+        present = self.defaults.get(PRESENT, [])
+        if not present or not all(_surely_meets(run, self.problem.need.target) for run in present):
+            return None
+        longest = max(present, key=lambda run: run.delay)
+        pairs = list(zip(self.runs, present, strict=False))
+        return Already(
+            longest.delay,
+            less_used=any(theirs.utilization - mine.utilization > UNUSED_SHARE for mine, theirs in pairs),
+            more_used=any(mine.utilization - theirs.utilization > UNUSED_SHARE for mine, theirs in pairs),
+            longer=PRESENT in self.shorter,
+            shorter=bool(pairs) and _below(max(self.runs, key=lambda run: run.delay), longest),
+        )
 
     @property
     def cost(self) -> tuple[Run, str, Run] | None:
@@ -251,6 +283,7 @@ class Tuned(Card):
                 "compromises": [asdict(compromise) for compromise in self.compromises],
                 "nearest": None if self.nearest is None else self.nearest.json(),
                 "checked": self.checked,
+                "already": None if self.already is None else asdict(self.already),
                 "cost": None if self.cost is None else [self.cost[0].json(), self.cost[1], self.cost[2].json()],
                 "notes": self.notes,
                 "tried": self.tried,
@@ -263,6 +296,11 @@ def _below(run: Run, other: Run) -> bool:
     """Whether a mean delay is shorter than another by more than their intervals."""
     spread = math.hypot(*(0.0 if math.isnan(own.half) else own.half for own in (run, other)))
     return run.delay + spread < other.delay
+
+
+def _surely_meets(run: Run, target: float) -> bool:
+    """Whether a mean delay counts as met, with its whole interval."""
+    return run.delay + (0.0 if math.isnan(run.half) else run.half) <= (1 + TOLERANCE) * target
 
 
 def spans(run: Run, target: float) -> bool:

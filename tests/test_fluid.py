@@ -15,6 +15,7 @@ import ackclock as ac
 from ackclock import delay
 from ackclock.cli import main
 from ackclock.core.fluid import share_lost
+from ackclock.present.cli._output import WrongInputError, naming_the_alternative
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -347,3 +348,16 @@ def test_losses_are_weighted_by_what_arrives() -> None:
     probability = xr.DataArray([[1.0, 0.1, 0.5]], dims=("link", "time"), coords={"link": ["l"]})
     assert share_lost(xr.Dataset({"arrivals": arrivals, "probability": probability}), "l") == pytest.approx(0.2)
     assert math.isnan(share_lost(xr.Dataset({"arrivals": 0 * arrivals, "probability": probability}), "l"))
+
+
+def test_a_run_that_takes_too_many_steps_says_what_can_be_done() -> None:
+    """Said no more than "more than 2000000 steps needed; reached t = 0.514784", of 120 s over fq_codel."""
+    queue = {"scheduler": {"kind": "fq_codel"}, "capacity": "10240 packets"}
+    flows = ac.flows(8, "cubic", rtt="15 ms")
+    link = ac.dumbbell(rate="16 Mbit/s", queue=queue, flows=flows, duration="120 s")
+    said = r"more than 2000 steps needed; reached t = 0\.\d+ of 120 s\. .*: a duration below that time can be computed"
+    with pytest.raises(ac.AnalysisError, match=said) as caught:
+        ac.fluid(link, steps=2000)
+    assert caught.value.kind == "too many steps"
+    with pytest.raises(WrongInputError, match=r"computed\. `ackclock run` simulates it"), naming_the_alternative():
+        raise caught.value

@@ -19,7 +19,7 @@ from ._words import among, available, meant
 from .accessors import presented
 from .delay import Parameter
 from .engine_result import EngineResult, plain
-from .errors import Diagnostic, ScenarioError
+from .errors import AnalysisError, Diagnostic, ScenarioError
 from .keys import full_key
 from .scenario import Scenario, ScenarioLike, scenario_of
 from .simulate import list_algorithms
@@ -439,7 +439,16 @@ def fluid(
     at = None
     if not clamped:
         at = equations.model.equilibria()[0]
-    return integrate(scenario, equations, at, state, end, samples, relative, steps)
+    try:
+        return integrate(scenario, equations, at, state, end, samples, relative, steps)
+    except AnalysisError as error:
+        if error.kind != "too many steps":
+            raise
+        raise AnalysisError(
+            f"{error} of {end:g} s. The equations change too fast there for longer steps: a duration below that time "
+            "can be computed",
+            error.kind,
+        ) from None
 
 
 def integrate(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ...core import _starting
 from ...core._words import finite
-from ...core.errors import AckclockError, Interrupted, RunError, ScenarioError
+from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError, ScenarioError
 from ...core.files import whole_file, writing
 from ...core.units import percent
 from ..tables import blocks, text_table
@@ -102,13 +102,20 @@ def _described(error: BaseException) -> tuple[str, int]:
     return f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED
 
 
+_BY_PACKETS = "`ackclock run` simulates it packet by packet"
+
+
 @contextmanager
 def naming_the_alternative() -> Iterator[None]:
     """Let the refusal of an engine of averages say what takes the scenario."""
     try:
         yield
     except ScenarioError as error:
-        raise WrongInputError(f"{error}. `ackclock run` simulates it packet by packet") from None
+        raise WrongInputError(f"{error}. {_BY_PACKETS}") from None
+    except AnalysisError as error:
+        if error.kind != "too many steps":
+            raise
+        raise WrongInputError(f"{error}. {_BY_PACKETS}") from None
 
 
 def print_json(tree: object) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import ackclock as ac
 from ackclock.questions.tuning import Tuned, _of_the_file
-from ackclock.questions.tuning.packets import PRESENT, Run, compared, measure
+from ackclock.questions.tuning.packets import PRESENT, Run, compared, measure, shortest
 from ackclock.questions.tuning.packets import scenario as placed
 from ackclock.questions.tuning.problem import Need, Problem, problem
 
@@ -87,3 +87,12 @@ def test_a_present_queue_that_meets_the_demand_is_named_where_no_setting_is_foun
     run = Run({}, 3, 60.0, 3.4e-3, 0.0, 3.4e-3, 3.4e-3, 1.0, 0.0, 0.0, 0.0, 9)
     none = Tuned("x", "pie", vegas(), False, None, None, defaults={PRESENT: [run]}, tried=770)
     assert ": 770 were tried. The present queue already meets the delay: up to 3.4 ms (its margins" in none.sentence
+
+
+def test_runs_that_are_shorter_than_the_least_are_named_in_a_sentence() -> None:
+    """Said: "packet runs at rtt 0.4 ms, flows 4 measure 1.33 s, less than 5 s take (5 s)"."""
+    fast = vegas().scenario.with_({"flows.congestion": "dctcp", "flows.rtt": "20.1 ms", "link.rate": "10 Gbit/s"})
+    question = problem(fast, None, {}, NEED)
+    run = Run({}, 3, 2.0, 1e-3, 0.0, 1e-3, 1e-3, 1.0, 0.0, 0.0, 0.0, 9)
+    said = str(shortest(question, {"aqm": "threshold", "capacity": "400 packets", "threshold": "9 packets"}, [run]))
+    assert said == "packet runs measure 1.33 s instead of 5 s, the least that tells: longer ones may say otherwise"

@@ -35,8 +35,11 @@ STATEMENTS: Final = {
         "{line:rate}, and so are the parts of the link that are used"
     ),
     "short": (
-        "packet runs{where} measure {measured:time}, less than {reason} take ({needed:time}): longer ones may say "
-        "otherwise"
+        "packet runs{where} measure {measured:time} instead of {needed:time} ({reason}): longer ones may say otherwise"
+    ),
+    "short-least": (
+        "packet runs{where} measure {measured:time} instead of {needed:time}, the least that tells: longer ones may "
+        "say otherwise"
     ),
     "searching": "searching settings of {kind}, target {target:precise}",
     "corners": "packet runs at the corners ({attempt})",

@@ -47,6 +47,8 @@ MAX_LOSS: Final = 0.25
 """Loss at most: with more, flows wait for their timers."""
 MIN_MEASURED_S: Final = 5.0
 """Measured time at least, s."""
+LEAST_TIME: Final = f"{MIN_MEASURED_S:g} s"
+"""The reason of a length that is no more than that: nothing is slower."""
 SAMPLES: Final = (1000, 40_000)
 """Samples of a trace at least and at most."""
 BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
@@ -327,7 +329,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     trips = f"{MIN_ROUND_TRIPS} round trips" + (" and fillings of the policer's bucket" if bucket > wait else "")
     packets = MIN_MEASURED_PACKETS / (1 - _random_load(tree, link)) ** 2
     times = {
-        f"{MIN_MEASURED_S:g} s": MIN_MEASURED_S,
+        LEAST_TIME: MIN_MEASURED_S,
         trips: MIN_ROUND_TRIPS * rtt,
         f"what {packets:.0f} packets take": packets / rate,
     }

@@ -15,7 +15,7 @@ from ...core.statement import Statement, state
 from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
-from ..causes.scales import needed, quantities
+from ..causes.scales import LEAST_TIME, needed, quantities
 from ..phases import drawn
 from .problem import Point, Problem, at
 
@@ -134,7 +134,8 @@ def shortest(problem: Problem, queue: Mapping[str, Any], runs: Iterable[Run]) ->
     if part > 0.99:  # noqa: PLR2004  rounding
         return None
     measured = part * wanted.measured
-    return state("tune.short", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
+    case = "short-least" if wanted.reason == LEAST_TIME else "short"
+    return state(f"tune.{case}", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
 
 
 RunCache = dict[tuple[str, int], dict[str, float]]

@@ -516,10 +516,10 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
         half = math.inf if evidence["half"] is None else evidence["half"]
         where = f"{text} ({predicate}: {evidence['value']:.4g} ± {half:.2g}, limit {bound:.4g})"
-        if "halves" in text:
-            sides = {value > bound for value in _halves(predicate, what, key, runs, bound)}
-            if len(sides) == 1:
-                yield f"{where}: both halves are on the same side"
+        if "halves" in text or "still changes" in text:
+            ahead = "still changes" in text
+            if len({value > bound for value in _halves(predicate, what, key, runs, bound, ahead=ahead)}) == 1:
+                yield f"{where}: {'it would stay' if ahead else 'both halves are'} on the same side"
         elif "different lengths" in text:
             sides = set()
             for other in (name for name in runs.record if name.startswith("present")):
@@ -570,9 +570,9 @@ def _asked(text: str) -> list[str]:
     return [places[place] for place in sorted(places)]
 
 
-def _halves(predicate: str, what: Any, key: str, runs: _Runs, limit: float) -> Iterator[float]:
+def _halves(predicate: str, what: Any, key: str, runs: _Runs, limit: float, *, ahead: bool = True) -> Iterator[float]:
     """
-    A number in both halves of the time, on average over the seeds, and after as much again.
+    A number in both halves of the time, on average over the seeds, and after as much again where that is asked for.
 
     What lies near the limit counts as both sides of it; shares of flows are not told by halves.
     """
@@ -588,7 +588,7 @@ def _halves(predicate: str, what: Any, key: str, runs: _Runs, limit: float) -> I
         yield limit
         return
     first, second = (sum(pair[k] for pair in halves) / len(halves) for k in (0, 1))
-    for value in (first, second, second + 2 * (second - first)):
+    for value in (first, second, *([second + 2 * (second - first)] if ahead else [])):
         yield value
         if abs(value - limit) < 0.1 * limit:
             yield 2 * limit - value

@@ -401,15 +401,35 @@ def test_number_that_drifts_to_its_limit_in_every_seed_is_not_steady() -> None:
     idle = next(symptom for symptom in experiment.SYMPTOMS if symptom.key == "idle")
     assert answer.present.limit(idle) == 0.05
 
-    def steady(*halves: tuple[float, float]) -> bool:
+    def of(*halves: tuple[float, float]) -> Measured:
         (idle_number, *_) = answer.present.numbers
         seeds = tuple(dataclasses.replace(idle_number, halves={"idle": half}) for half in halves)
-        return dataclasses.replace(answer.present, numbers=seeds).steady(idle)
+        return dataclasses.replace(answer.present, numbers=seeds)
+
+    def steady(*halves: tuple[float, float]) -> bool:
+        return of(*halves).steady(idle)
 
     assert not steady((0.010, 0.020), (0.010, 0.032), (0.011, 0.050))
     assert steady((0.010, 0.020), (0.010, 0.032), (0.051, 0.050))  # not in every seed
     assert steady((0.010, 0.012), (0.010, 0.013), (0.011, 0.015))  # stays on its side
     assert steady((0.20, 0.19), (0.21, 0.18), (0.20, 0.17))
+    # "the two halves of the run disagree" of both on one side
+    assert not of((0.010, 0.020), (0.010, 0.032), (0.011, 0.050)).divided(idle)
+    assert of((0.010, 0.06), (0.010, 0.07), (0.011, 0.06)).divided(idle)
+
+
+def test_where_a_start_lasts_nothing_else_is_judged_by_it() -> None:
+    """ "It takes LRED and Prague (with Vegas: below 5 %)": of the first 16 s, in which Prague left 90 % idle itself."""
+    flows = [ac.flows(3, "prague", rtt="83.7 ms", start="uniform 0 s .. 1 s")]
+    link = ac.dumbbell(
+        rate="14.67 Mbit/s", queue={"aqm": "lred", "capacity": "39 packets"}, flows=flows, duration="9 s"
+    )
+    answer = diagnose(link)
+    assert answer.present.factor > 1
+    (finding,) = (finding for finding in answer.findings if finding.symptom == "idle")
+    for cause in finding.causes:
+        (key,) = cause.evidence[0].runs
+        assert answer.lab.record[key]["length_s"] > 0.4 * answer.present.length.total
 
 
 def test_what_changes_nothing_is_run_once() -> None:

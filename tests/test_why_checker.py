@@ -38,8 +38,8 @@ def module(name: str) -> ModuleType:
     return importlib.import_module(f"ackclock.{name}")
 
 
-EXPERIMENT, PEOPLE, REMEDIES, WHY, SETTING = (
-    module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "setting")
+EXPERIMENT, PEOPLE, REMEDIES, WHY, SERVED, SETTING = (
+    module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "served", "setting")
 )
 ABLATIONS, LAB, MEASURES, REMEDY = (
     module(f"questions.causes.{name}") for name in ("ablations", "lab", "measures", "remedy")
@@ -546,6 +546,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     ),
     "a third of the interval of a change": lambda: _narrow(REMEDY, "difference_interval"),
     "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
+    "what has settled changes": lambda: _open(reason="it still changes while it is measured"),
     "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
     "runs longer than what they are to need": lambda: _open(reason="the run is short", needs=1.0),
     "cannot tell, by the limit": lambda: _open(reason="the 95 % interval of the runs contains the limit"),
@@ -556,7 +557,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "evidence of longer runs": lambda: _how(r"of [0-9.]+ s$", "of 777 s"),
     "another state": lambda: wrapped(WHY, "stated", lambda said: ("short", said[1])),
     "fewer runs than there are": lambda: wrapped(WHY, "_checked", lambda text: re.sub(r"by \d+", "by 2", text)),
-    "calls of the other setting": lambda: wrapped(WHY, "people", _calls_turned),
+    "calls of the other setting": lambda: wrapped(SERVED, "people", _calls_turned),
     "a third of the interval of a goodput": lambda: wrapped(
         SETTING, "goodput", lambda estimate: replace(estimate, half=estimate.half / 3)
     ),

@@ -81,6 +81,7 @@ STATEMENTS: Final = {
     "short-run": "the {seconds:time} that were measured are shorter than {slowest}",
     "short-in-all": "the {seconds:time} of a run are shorter than {slowest} after {warm:time} of warming up",
     "halves-disagree": "the two halves of the run disagree",
+    "still-moves": "it still changes while it is measured",
     "may-even-out": "the shares may even out in longer runs",
     "both-sides": "the 95 % interval of the runs contains the limit of {limit}",
     "at-limit": (

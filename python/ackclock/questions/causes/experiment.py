@@ -26,7 +26,7 @@ from .measures import known, lost, on_way
 from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
-from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
+from .symptoms import AHEAD, MOVES, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
@@ -312,8 +312,10 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     elif alone:
         case = "one-of-shares" if len(present.numbers) == 1 else "alone"
         reason = state(f"causes.{case}", runs=len(present.numbers))
-    elif not present.steady(symptom):
+    elif present.divided(symptom):
         reason = state("causes.halves-disagree")
+    elif evidence.decided and not present.steady(symptom):
+        reason = state("causes.still-moves")
     else:
         limit = symptom.show(symptom.limit(present.numbers[0]))
         sides = "at-limit" if symptom.show(evidence.value) == limit else "both-sides"
@@ -375,7 +377,8 @@ def _causes(
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
     told, emptied, undecided = set(), list[str](), dict[str, str]()
-    like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
+    # shares move for long, and so may a start: compared as late
+    like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         verdict, cause = _try(lab, candidate, symptom, before, seed, like)
@@ -440,6 +443,13 @@ def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
     return False
 
 
+def _start_lasts(lab: Lab, present: Measured, symptom: Symptom) -> bool:
+    """Whether runs as long as a setting needs had another value of a symptom than those that decided, decidedly."""
+    first = min(lab.presents, key=lambda runs: runs.factor)
+    then, now = first.of(symptom), present.of(symptom)
+    return first.factor < present.factor and abs(then.mean - now.mean) > max(then.half + now.half, MOVES * now.mean)
+
+
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
     """Whether a buffer is never half full: then half of it would do the same, and its size causes nothing."""
     return max(own.peak for own in present.numbers) < 0.5 * room(tree, link)
@@ -501,7 +511,7 @@ def _try(
     try:
         if lab.hopeless(changed):
             return Verdict.UNDECIDED, None
-        if symptom.key not in (*SHARES, "stream") and _far(lab.look(name, changed, seed), symptom, before):
+        if like is None and symptom.key != "stream" and _far(lab.look(name, changed, seed), symptom, before):
             return Verdict.KEEPS, None
         one = lab.measure(name, changed, seeds, seed, like=like)
         if _far(one, symptom, before):

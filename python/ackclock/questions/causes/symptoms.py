@@ -243,10 +243,15 @@ class Measured:
         halves = self._halves(symptom.key)
         if not halves:
             return True
-        limit = self.limit(symptom)
-        first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
-        ahead = second + AHEAD * self.drift(symptom)
-        return (first > limit) == (second > limit) == (ahead > limit)
+        second = sum(half[1] for half in halves) / len(halves)
+        limit, ahead = self.limit(symptom), second + AHEAD * self.drift(symptom)
+        return not self.divided(symptom) and (second > limit) == (ahead > limit)
+
+    def divided(self, symptom: Symptom) -> bool:
+        """Whether the halves of the measured time, on average over the seeds, lie on both sides of the limit."""
+        halves = self._halves(symptom.key)
+        above = [sum(half[k] for half in halves) > self.limit(symptom) * len(halves) for k in (0, 1)]
+        return above[0] != above[1]
 
     def drift(self, symptom: Symptom) -> float:
         """

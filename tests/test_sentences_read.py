@@ -156,13 +156,13 @@ def test_an_idle_node_has_no_waits() -> None:
     each = pd.DataFrame([], columns=["sample", "subscriber", "traffic", "delay_p95_s", "rate_bps"])
     idle = Hour(1, 0.0, (0.0, 0.0), 0.0, each, math.nan, np.zeros(10))
     answer = Subscribers("site", 0, "download", 1e7, idle, idle, 2, 5.0, Mix())
-    assert provider.sentence(answer).startswith("site with 1 subscriber: full in 0 % of the busy hour; in no sample ")
+    assert " site with 1 subscriber: full in 0 % of the busy hour; in no sample " in provider.sentence(answer)
     assert "nan" not in provider.text(answer)
     row = {"sample": 1, "subscriber": "x", "traffic": "cbr", "delay_p95_s": 0.01, "rate_bps": 8e4}
     busy = replace(idle, count=2, each=pd.DataFrame([row]))
     said = provider.sentence(replace(answer, more=1, after=busy))
     assert "with 1 more subscriber (2): " in said
-    assert "wait 10 ms or more in 1 of 20 packets (now nobody is busy)" in said
+    assert "wait 10 ms [?, ?] or more in 1 of 20 packets (now nobody is busy)" in said
 
 
 def test_a_flow_beside_a_call_is_not_alone() -> None:

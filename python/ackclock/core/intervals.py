@@ -112,6 +112,38 @@ def one_end_bound(count: int, confidence: float = 0.95) -> float:
     return 1.0 - math.pow((1.0 - confidence) / 2, 1.0 / count)
 
 
+def quantile_bounds(groups: Sequence[ArrayLike], part: float, confidence: float = 0.95) -> tuple[float, float]:
+    """
+    Return the ends of the interval of a quantile of values that come in independent groups, such as those of each run.
+
+    Woodruff's interval (Journal of the American Statistical Association 47, 1952): that of the share of the values at
+    most the quantile (`share_bounds`), whose ends are read as quantiles, outwards. Values of one group may be alike,
+    so the standard error is that over groups, but not below that of as many independent values. An end to which the
+    values do not reach is infinite: so few groups leave it open.
+
+    >>> quantile_bounds([[value] for value in range(12)], 0.5)
+    (1.0, 10.0)
+    >>> quantile_bounds([[1.0, 2.0], [3.0]], 0.5)
+    (-inf, inf)
+    """
+    each = [np.asarray(group, dtype=np.float64).ravel() for group in groups]
+    each = [group for group in each if group.size]
+    if len(each) < _BATCHES:
+        return -math.inf, math.inf
+    values = np.sort(np.concatenate(each))
+    count, size = len(each), values.size
+    quantile = np.quantile(values, part)
+    residuals = [float(np.sum(group <= quantile)) - part * group.size for group in each]
+    over_groups = math.sqrt(sum(residual**2 for residual in residuals) * count / (count - 1)) / size
+    error = max(over_groups, math.sqrt(part * (1 - part) / size))
+    low, high = share_bounds(Interval(part, student_quantile(count - 1, confidence) * error, count))
+    below, above = math.floor(low * size), math.floor((1 - high) * size)
+    return (
+        float(values[below - 1]) if below else -math.inf,
+        float(values[size - above]) if above else math.inf,
+    )
+
+
 def student_quantile(freedom: int, confidence: float) -> float:
     """Return the t with P(-t < T < t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
 

@@ -24,12 +24,13 @@ from ..core._words import finite
 from ..core.accessors import presented
 from ..core.card import Brief, Card
 from ..core.errors import AckclockError
-from ..core.intervals import mean_interval, one_end_bound, share_bounds
+from ..core.intervals import difference_interval, mean_interval, one_end_bound, quantile_bounds, share_bounds
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
 from ..core.units import seconds_of
 from ..experiment.runner import parallel
+from ..experiment.sequential import seeds_needed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 FULL: Final = 0.98
 """A second in which the node sends for this part of it is full."""
+BEARS: Final = 0.05
+"""A node bears its subscribers if it is full in at most this share of the busy hour."""
 TCP: Final = {
     "style": "linux", "congestion": "cubic", "packet_size": "1514 B", "header_size": "66 B", "ack_size": "66 B",
 }  # fmt: skip
@@ -79,6 +82,34 @@ class Mix:
         ]
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A quantile of what subscribers have, with the ends of its 95 % interval over the samples."""
+
+    value: float
+    """NaN where no subscriber has any."""
+    low: float
+    """Infinite where so few samples leave it open, as `high`."""
+    high: float
+    samples: int
+    """Samples that have any."""
+
+    @property
+    def known(self) -> bool:
+        """Whether an end is known."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+
+def estimate(rows: DataFrame, column: str, part: float = 0.5) -> Estimate:
+    """Return a quantile of a column of `Hour.each`, or of some of its rows."""
+    import numpy as np
+
+    if not len(rows):
+        return Estimate(math.nan, -math.inf, math.inf, 0)
+    groups = [group.to_numpy(dtype=float) for _, group in rows.groupby("sample")[column]]
+    return Estimate(float(np.quantile(rows[column], part)), *quantile_bounds(groups, part), len(groups))
+
+
 @dataclass(frozen=True, repr=False)
 class Hour(Brief):
     """A node with so many subscribers, over all samples."""
@@ -99,6 +130,25 @@ class Hour(Brief):
     """Median rate of those who download, bit/s; NaN without any."""
     seconds: NDArray[Any]
     """Used part of each second, all samples."""
+
+    def wait(self, part: float = 0.5) -> Estimate:
+        """Return a quantile, over the busy subscribers, of the 95th percentile of their queueing delay, s."""
+        return estimate(self.each, "delay_p95_s", part)
+
+    @property
+    def rate_of_downloads(self) -> Estimate:
+        """Median rate of those who download, bit/s."""
+        return estimate(self.each.loc[self.each["traffic"] == "bulk"], "rate_bps")
+
+    def of_samples(self, samples: int) -> list[NDArray[Any]]:
+        """Return the used part of each second, sample by sample."""
+        import numpy as np
+
+        return np.array_split(self.seconds, samples)
+
+    def utilization_bounds(self, samples: int) -> tuple[float, float]:
+        """Return the ends of the 95 % interval of `utilization` over so many samples."""
+        return _bounds([float(sample.mean()) for sample in self.of_samples(samples)])
 
     @property
     def delays(self) -> NDArray[Any]:
@@ -152,18 +202,67 @@ class Subscribers(Card):
         return {"now": self.now} | ({f"{self.more} more": self.after} if self.more else {})
 
     @property
-    def downloads(self) -> tuple[float, float, int]:
+    def downloads(self) -> tuple[Estimate, Estimate, int]:
         """
         Median rates, bit/s, of those who download in both cases, now and with more subscribers, and how many they are.
 
         Others download beside them if there are more: one who is alone in a sample would be compared with strangers.
         """
+        both = self._both_download()
+        return estimate(both, "rate_bps_now"), estimate(both, "rate_bps_after"), len(both)
+
+    @property
+    def bears(self) -> bool | None:
+        """Whether the node is full in at most `BEARS` of the busy hour; None if so few samples cannot tell."""
+        low, high = self._full_bounds
+        return True if high <= BEARS else False if low > BEARS else None
+
+    @property
+    def needs(self) -> float:
+        """About how many samples would tell whether it bears them, were their mean what it is now."""
+        part, count = self.after.full, self.samples
+        if not 0 < part < 1:  # no other sample may be among so many: `one_end_bound`
+            return math.ceil(math.log(0.025) / math.log(1 - BEARS if part == 0 else BEARS))
+        if count == 1:
+            return math.inf
+        wide = mean_interval(self._full_shares(self.after)).half / (part * (1 - part))
+        return seeds_needed(count, wide, abs(_logit(BEARS) - _logit(part)))
+
+    @property
+    def _full_bounds(self) -> tuple[float, float]:
+        """The interval of `full`; a single sample has told nothing."""
+        return self.after.full_bounds if self.samples > 1 else (0.0, 1.0)
+
+    @property
+    def undecided(self) -> list[str]:
+        """
+        Names of what differs between now and later by no more than by chance: "full", "wait" and "download".
+
+        Each sample is a pair: whoever is there in both does the same.
+        """
+        pair = self.now, self.after
+        full = difference_interval(self._full_shares(self.now), self._full_shares(self.after))
+        told = 0 < full.half < abs(full.mean) or (self.samples > 1 and _apart(*(hour.full_bounds for hour in pair)))
+        unknown = [] if told or self.now.full == self.after.full else ["full"]
+        now, after = (hour.each.groupby("sample")["delay_p95_s"].median() for hour in pair)
+        waits = (after - now).dropna().rename("change").reset_index()
+        both = self._both_download()
+        rates = both.assign(change=both["rate_bps_after"] - both["rate_bps_now"])
+        for name, rows in (("wait", waits), ("download", rates)):
+            change = estimate(rows, "change")
+            unknown += [name] if len(rows) and change.low <= 0 <= change.high else []
+        return unknown
+
+    def _full_shares(self, hour: Hour) -> list[float]:
+        """Share of full seconds in each sample."""
+        return [float((sample >= FULL).mean()) for sample in hour.of_samples(self.samples)]
+
+    def _both_download(self) -> DataFrame:
+        """Return the rows of those who download in both cases."""
         import pandas as pd
 
-        keys = ["sample", "subscriber"]
-        now, after = (hour.each.loc[hour.each["traffic"] == "bulk"] for hour in (self.now, self.after))
-        both = pd.merge(now, after, on=keys, suffixes=("_now", "_after"))
-        return float(both["rate_bps_now"].median()), float(both["rate_bps_after"].median()), len(both)
+        now, after = (hour.each[hour.each["traffic"] == "bulk"] for hour in (self.now, self.after))
+        return pd.merge(now, after, on=["sample", "subscriber"], suffixes=("_now", "_after"))
 
     @property
     @presented
@@ -190,6 +289,9 @@ class Subscribers(Card):
         tree: dict[str, Any] = finite(
             {
                 "sentence": self.sentence,
+                "bears": self.bears,
+                "needs_samples": self.needs if self.bears is None else None,
+                "undecided": self.undecided if self.more else [],
                 "node": self.node,
                 "more": self.more,
                 "way": self.way,
@@ -197,11 +299,25 @@ class Subscribers(Card):
                 "samples": self.samples,
                 "length_s": self.length,
                 "mix": asdict(self.mix),
-                "now": self.now.json(),
-                "after": self.after.json(),
+                "now": self._of(self.now),
+                "after": self._of(self.after),
             }
         )
         return tree
+
+    def _of(self, hour: Hour) -> dict[str, Any]:
+        """One case with its intervals."""
+        estimates = {"wait": hour.wait(), "wait_1_in_20": hour.wait(0.95), "download": hour.rate_of_downloads}
+        bounds = {f"{name}_bounds": [of.low, of.high] for name, of in estimates.items()}
+        return {**hour.json(), "utilization_bounds": list(hour.utilization_bounds(self.samples)), **bounds}
+
+
+def _apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[1] < other[0] or other[1] < one[0]
+
+
+def _logit(part: float) -> float:
+    return math.log(part / (1 - part))
 
 
 def busy_hour(

@@ -206,6 +206,17 @@ def test_seeds_without_a_number_are_not_said_to_lie_on_the_bound() -> None:
     assert "It lies on the bound" in said(near, (2.0,) * 5)
 
 
+def test_few_seeds_do_not_tell_that_more_would_hardly_tell() -> None:
+    """pi2, 8.2.6: "89.67 ± 0.90 %, bound ... It lies on the bound" (89.81) of 5 seeds; 24 seeds told that it is not."""
+    bound = Criterion("wait", "at least", 0.898)
+    mine = (0.906, 0.889, 0.8985, 0.892, 0.898)
+    said = answer(heading(bound), {"wait": {"case": {"": mine}}}, [], []).sentence
+    assert said.startswith("Cannot tell:")
+    assert "It lies on the bound" not in said
+    more = "is not known from these 5: if it is as far from the bound as it seems, about "
+    assert f"How many seeds would tell {more}" in said
+
+
 def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
     asked = ["5.1.3", "5.2.1", "7.2"]
     bad = ac.evaluate(BAD, only=asked, quick=True, seeds=3)

@@ -32,6 +32,9 @@ STATEMENTS: Final = {
     ),
     "seeds-without-end": "In {count} of {all} seeds it, or its bound, has no end; in the others both have one.",
     "on-the-bound": "It lies on the bound: more seeds would hardly tell.",
+    "seeds-unknown": (
+        "How many seeds would tell is not known from these {count}: if it is as far from the bound as it seems, {more}."
+    ),
     "no-equations": "It has no delay equations, so their stability cannot be told.",
     "needs-marks": (
         "In the scenarios it negotiates accurate ECN and relies on queues that mark; 6.2 and 7.1 show it without marks"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core._words import listed
 from ...core.statement import Statement, state
-from ...experiment.sequential import seeds_needed
+from ...experiment.sequential import seeds_in_words, seeds_needed
 from .model import Answer, Check, Criterion, Finding, Question
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
 
 OWN = "its own"
 """Whose number a bound is, where the subject is itself one of the references."""
+_SAME = 0.0005
+"""Half of the last of three digits, where that is smallest: of 0.999."""
 MAX_SEEDS_ADVISED = 100
 """Seeds beyond which more are no advice."""
 
@@ -284,7 +286,15 @@ def _what_would_tell(check: Check) -> Statement:
     if missing or endless:
         case = "seeds-without-number" if missing else "seeds-without-end"
         return state(f"evaluate.{case}", count=missing or endless, all=len(check.values))
-    return state("evaluate.on-the-bound")
+    if _on_the_bound(check):
+        return state("evaluate.on-the-bound")
+    return state("evaluate.seeds-unknown", count=len(check.values), more=seeds_in_words(check.needs))
+
+
+def _on_the_bound(check: Check) -> bool:
+    """Whether, for all that its interval tells, the number is the bound to the three digits that are shown."""
+    apart = interval([value - limit for value, limit in zip(check.values, check.limits, strict=True)])
+    return abs(apart.mean) + apart.half < _SAME * abs(interval(check.limits).mean)
 
 
 _LABELS = {"cubic": "CUBIC", "reno": "Reno", "red": "RED", "pie": "PIE", "codel": "CoDel", "drop-tail": "drop-tail"}

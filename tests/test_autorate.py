@@ -158,7 +158,7 @@ def test_what_a_log_does_not_tell() -> None:
         ({"target": "fast"}, "target: fast: not a number"),
         ({"target": 0}, "target: found 0; allowed: a time"),
         ({"way": "up"}, "neither"),
-        ({"seeds": 0}, "at least 1"),
+        ({"seeds": 0}, "seeds must be 1 or more, not 0"),
     ):
         with pytest.raises(AutorateError, match=said):
             autorate(lines(90_000, 90), **keys)  # type: ignore[arg-type]

@@ -141,7 +141,7 @@ def test_nothing_is_run_twice_where_nobody_is_added(monkeypatch: pytest.MonkeyPa
 def test_mistakes() -> None:
     for node, more, mix, said in (
         ("AQ", 1, Mix(), 'there is no node "AQ"; there are Site, AP'),
-        ("AP", -1, Mix(), "not below 0"),
+        ("AP", -1, Mix(), "more must be 0 or more, not -1"),
         ("AP", 1, Mix(video=1.0), "at most 1"),
     ):
         with pytest.raises(ProviderError) as raised:

@@ -357,6 +357,19 @@ def test_a_seed_is_a_whole_number(small: Path) -> None:
             ac.replicate(small, 2, seed=wrong)  # type: ignore[arg-type]
 
 
+def test_a_number_of_runs_is_a_whole_number(small: Path) -> None:
+    """ "'<' not supported between instances of 'range' and 'int'" of `replicate(scenario, seeds=range(1, 4))`."""
+    for wrong in (range(1, 4), "3", 2.5):
+        with pytest.raises(TypeError, match="seeds must be a whole number, not"):
+            ac.replicate(small, wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="threads must be a whole number, not"):
+            ac.replicate(small, 2, threads=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ac.FairError, match="seeds must be a whole number, not"):
+            ac.fair("bbr", "cubic", seeds=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ac.EvaluateError, match="seeds must be a whole number, not"):
+            ac.evaluate("reno", seeds=wrong)  # type: ignore[arg-type]
+
+
 def test_goodput_in_parts_is_that_of_the_whole_on_average() -> None:
     result = ac.run(ac.loads(SMALL), parts=8)
     assert result.goodput_parts.shape == (len(result.flows), 8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from . import contained
 from .captures import Capture, CaptureFiles
 from .files import whole_file
 from .scenario import Scenario, ScenarioLike, scenario_of
+from .units import whole
 
 if TYPE_CHECKING:
     from .result import Replications, Result, Timing
@@ -118,10 +118,9 @@ def replicate(
     scenario = scenario_of(scenario)
     from .result import Replications
 
-    if seeds < 1:
-        raise ValueError(f"seeds must be 1 or more, not {seeds}")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be 1 or more, not {threads}")
+    for name, given in (("seeds", seeds), ("threads", 1 if threads is None else threads)):
+        if whole(name, given) < 1:
+            raise ValueError(f"{name} must be 1 or more, not {given}")
     first = _first_seed(scenario, seed)
     every = [first + index for index in range(seeds)]
     results, timing = _run(scenario, every, threads or os.cpu_count() or 1, trace_links, trace_flows, general, progress)
@@ -130,12 +129,7 @@ def replicate(
 
 def _first_seed(scenario: Scenario, seed: int | None) -> int:
     """Return the seed of the first run."""
-    if seed is None:
-        return scenario.seed
-    try:
-        return operator.index(seed)
-    except TypeError:
-        raise TypeError(f"seed must be a whole number, not {seed!r}") from None
+    return scenario.seed if seed is None else whole("seed", seed)
 
 
 def _run(

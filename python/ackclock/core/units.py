@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -50,6 +51,25 @@ def share_of(name: str, given: str | float, error: type[Exception]) -> float:
     if not 0 <= value <= 1 or rest.strip():
         raise error(f"{name}{': ' * bool(name)}must be a share from 0 to 1 such as 0.95 or 95%, not {given}")
     return value
+
+
+def whole(name: str, given: Any) -> int:
+    """Return a whole number that a user gave; raises TypeError with `name` for anything else, such as a range."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {given!r}") from None
+
+
+def count_of(name: str, given: Any, least: int, error: type[Exception]) -> int:
+    """Return a whole number of `least` or more that a user gave; raises `error` with `name` for anything else."""
+    try:
+        count = whole(name, given)
+    except TypeError as problem:
+        raise error(str(problem)) from None
+    if count < least:
+        raise error(f"{name} must be {least} or more, not {count}")
+    return count
 
 
 Span = str | tuple[str | float, str | float]

@@ -22,7 +22,7 @@ from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
-from ..core.units import read_quantity
+from ..core.units import count_of, read_quantity
 from ..experiment.runner import parallel
 
 USUAL: Final[Mapping[str, float]] = {"threshold": 0.03, "decrease": 0.9, "increase": 1.01}
@@ -269,8 +269,7 @@ def autorate(
     if way not in WAYS:
         raise AutorateError(f'way: "{way}" is neither "download" nor "upload"')
     limit = _value("target", target, "time")
-    if seeds < 1:
-        raise AutorateError("seeds: at least 1")
+    seeds = count_of("seeds", seeds, 1, AutorateError)
     log = read(text, way, file)
     length = float(log.time[-1])
     if length < SHORTEST:

@@ -28,7 +28,7 @@ from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, rate_or_scenario, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
-from ..core.units import read_quantity, several, share_of, time
+from ..core.units import count_of, read_quantity, several, share_of, time
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, GLANCE, Effort
@@ -323,8 +323,8 @@ def buffer(
     sizes, target = several(size), share_of("target", target, BufferSizeError)
     if not 0 < target < 1:
         raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
-    if seeds < 1 or refine < 0:
-        raise BufferSizeError("a run of each size is needed at least, and no fewer than 0 sizes between others")
+    seeds = count_of("seeds", seeds, 1, BufferSizeError)
+    refine = count_of("refine", refine, 0, BufferSizeError)
     if scenario is None:
         scenario = _described(rate, rtt, 1 if flows is None else flows, congestion or "cubic", style or "linux")
     elif any(option is not None for option in (rtt, flows, congestion, style)):

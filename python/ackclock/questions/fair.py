@@ -27,7 +27,7 @@ from ..core.errors import AckclockError
 from ..core.intervals import Interval, share_bounds
 from ..core.scenario import Scenario, dumbbell
 from ..core.simulate import run
-from ..core.units import read_quantity, several, time
+from ..core.units import count_of, read_quantity, several, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.scales import Length, needed, timed
@@ -262,8 +262,7 @@ def fair(
     FairError, ScenarioError
         If the request is invalid.
     """
-    if seeds < 1:
-        raise FairError(f"seeds must be 1 or more, not {seeds}")
+    seeds = count_of("seeds", seeds, 1, FairError)
     rtts, buffers, counts = several(rtt), several(buffer), several(flows)
     counts = counts * len(controls) if len(counts) == 1 else counts
     _checked(controls, counts, rate, rtts, buffers)

@@ -28,7 +28,7 @@ from ..core.intervals import difference_interval, mean_interval, one_end_bound, 
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
-from ..core.units import seconds_of
+from ..core.units import count_of, seconds_of
 from ..experiment.runner import parallel
 from ..experiment.sequential import seeds_needed
 
@@ -419,8 +419,7 @@ def subscribers(
     if way not in libreqos.WAYS:
         raise ProviderError(f'way: "{way}" is neither "download" nor "upload"')
     seconds = seconds_of("duration", duration, ProviderError)
-    if more < 0 or samples < 1:
-        raise ProviderError("more and samples: not below 0 and 1")
+    more, samples = count_of("more", more, 0, ProviderError), count_of("samples", samples, 1, ProviderError)
     whole = sum(part for part, _ in mix.kinds)
     if not 0 < whole <= 1:
         each = ", ".join(f"{name} {getattr(mix, name):.3g}" for name in ("video", "web", "call", "download"))

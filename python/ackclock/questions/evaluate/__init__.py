@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.errors import ScenarioError
 from ...core.statement import state
-from ...core.units import several
+from ...core.units import count_of, several
 from ...experiment.sequential import EVALUATE, EVALUATE_QUICK
 from .evaluation import RFC, Evaluation
 from .judge import answer
@@ -111,8 +111,7 @@ def evaluate(
     """
     entry = subject(algorithm, parameters or {}, style)
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
-    if count < 2:  # noqa: PLR2004
-        raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
+    count = count_of("seeds", count, 2, EvaluateError)  # fewer have no interval
     only = several(only)
     chosen = _chosen(headings(entry.kind), only)
     try_out(entry)

@@ -15,6 +15,7 @@ from typing import Any
 from ... import _core
 from ...core.contained import digests
 from ...core.scenario import Scenario
+from ...core.units import count_of
 from .axes import MOST_POINTS, Axis, SweepError, changed, value_at, whole_packets
 
 
@@ -40,8 +41,7 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
     """
     if not axes:
         raise SweepError("nothing is varied: give a key and its values, such as rtt=10ms..200ms:20")
-    if seeds < 1:
-        raise SweepError(f"seeds must be 1 or more, not {seeds}")
+    seeds = count_of("seeds", seeds, 1, SweepError)
     if scenario._controllers or scenario._managers:
         raise SweepError(
             "algorithms written in Python have no name by which a store could know them: sweeps take registered ones"

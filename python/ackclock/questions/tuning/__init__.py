@@ -23,7 +23,7 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
-from ...core.units import Span, rate_text, read_quantity, span_of
+from ...core.units import Span, count_of, rate_text, read_quantity, span_of
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
 from ..endpoint_style import styled
@@ -127,8 +127,8 @@ def tune(
     if scenario is not None:
         scenario = scenario_of(scenario)
     say = progress or (lambda _text: None)
-    if seeds < 1 or runs < 0:
-        raise TuneError("a run of each point is needed at least, and no fewer than 0 runs of the search")
+    seeds = count_of("seeds", seeds, 1, TuneError)
+    runs = count_of("runs", runs, 0, TuneError)
     aqm = str(aqm)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
     family = _family(kind)

@@ -15,6 +15,7 @@ import ackclock as ac
 from ackclock import delay
 from ackclock.cli import main
 from ackclock.core.fluid import share_lost
+from ackclock.core.meanfield import COARSE
 from ackclock.present.cli._output import WrongInputError, naming_the_alternative
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -46,6 +47,18 @@ def test_trajectory_ends_in_the_equilibrium() -> None:
     # arrivals meet the capacity: what is not lost is sent
     carried = result.traces["arrivals"] * (1 - result.traces["probability"])
     assert float(carried[0, -1]) == pytest.approx(10e6 / 12000, rel=1e-4)
+
+
+def test_printed_it_says_what_the_command_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`print(ac.fluid(scenario))` was "<FluidResult of 'dumbbell': 30 s>", where a run's gives its numbers."""
+    path = tmp_path / "few.toml"
+    path.write_text(scenario().to_toml(), encoding="utf-8")
+    coarse = ac.meanfield(scenario(), cells_per_packet=COARSE[0], steps_per_rtt=COARSE[1])
+    for result, command in ((ac.fluid(scenario()), "fluid"), (coarse, "meanfield")):
+        assert main([command, str(path)]) == 0
+        printed = capsys.readouterr().out
+        assert "window" in printed
+        assert str(result).split() == printed.split()
 
 
 def test_round_trips_include_queueing_unless_told() -> None:

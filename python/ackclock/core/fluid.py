@@ -671,6 +671,10 @@ class FluidResult(EngineResult):
     def _repr_html_(self) -> str:
         raise NotImplementedError
 
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"<FluidResult of {self.name!r}: {self.end:g} s>"
 

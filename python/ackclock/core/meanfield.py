@@ -317,6 +317,10 @@ class MeanFieldResult(EngineResult):
     def _repr_html_(self) -> str:
         raise NotImplementedError
 
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         link = self._raw["link"]
         return f"<MeanFieldResult of {self.name!r}: {self.link} {share(link['utilization'])} used>"

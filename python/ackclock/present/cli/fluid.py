@@ -41,7 +41,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from ...core.fluid import fluid
     from ...core.traces import trace_format
-    from ..text.results import fluid_table
+    from ..text.results import fluid_notes, fluid_table, solved
 
     check_quantities(argparse.Namespace(duration=options.duration), "fluid")
     if options.duration and any(change.partition("=")[0].strip() in _MEASURE for change in options.changes):
@@ -69,10 +69,9 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json(result.json())
         else:
-            first, last = result.window
-            print_title(f"{title}: fluid, from {first:g} s to {last:g} s")
+            print_title(f"{title}: {solved(result)}")
             print_table(fluid_table(result))
-            print_notes([*result.notes, f"equations: {result.choices.text()}"])
+            print_notes(fluid_notes(result))
     print_written(options, options.traces)
 
 

@@ -64,7 +64,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from ...core.meanfield import COARSE, meanfield
-    from ..text.results import mean_field_notes, mean_field_tables
+    from ..text.results import mean_field_notes, mean_field_tables, solved
 
     title, scenario = one_variant(options, "meanfield")
     end = scenario._core.duration
@@ -95,8 +95,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json(result.json())
             return
-        first, last = result.window
-        print_title(f"{title}: mean field, from {first:g} s to {last:g} s")
+        print_title(f"{title}: {solved(result)}")
         for table in mean_field_tables(result):
             print_table(table)
         print_notes(mean_field_notes(result))

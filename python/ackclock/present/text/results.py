@@ -125,6 +125,29 @@ def fluid_table(result: FluidResult) -> pd.DataFrame:
     return shown
 
 
+def fluid_notes(result: FluidResult) -> list[str]:
+    """Return what a fluid solution leaves out, and which equations it has."""
+    return [*result.notes, f"equations: {result.choices.text()}"]
+
+
+def fluid_text(result: FluidResult) -> str:
+    """Return the table of a fluid solution and its notes."""
+    return _joined(f"{result.name}: {solved(result)}", [text_table(fluid_table(result))], fluid_notes(result))
+
+
+def mean_field_text(result: MeanFieldResult) -> str:
+    """Return the tables of a mean-field run and its notes."""
+    head = f"{result.name}: {solved(result)}"
+    return _joined(head, map(text_table, mean_field_tables(result)), mean_field_notes(result))
+
+
+def solved(result: FluidResult | MeanFieldResult) -> str:
+    """Return which engine it was, and the time that is summarised."""
+    first, last = result.window
+    engine = "fluid" if isinstance(result, FluidResult) else "mean field"
+    return f"{engine}, from {first:g} s to {last:g} s"
+
+
 def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
     """Return the tables of the link, and of the classes with their stationary laws at the mean loss."""
     raw = result._raw["link"]

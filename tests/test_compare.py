@@ -23,7 +23,7 @@ from ackclock.present.report.compare import page
 from ackclock.present.text.compare import cause, table
 from ackclock.questions.compare import _stability
 from ackclock.questions.compare.ablations import ABLATIONS
-from ackclock.questions.compare.engines import Run, _read_fluid, _shorter, add_packet
+from ackclock.questions.compare.engines import Run, _read_fluid, _read_meanfield, _shorter, add_packet
 from ackclock.questions.compare.evidence import (
     Disagreement,
     Explanation,
@@ -774,6 +774,28 @@ def test_engines_on_a_steady_queue() -> None:
         check(disagreement)
     figure = comparison.plot()
     assert [line.get_label() for line in figure.axes[0].lines] == ["packet", "fluid", "mean-field"]
+
+
+def test_groups_of_round_trips_are_one_class() -> None:
+    """Eight rows "window of cubic (22 ms)" to "(57 ms)" with 43.8 and "-", below one of the other engines' windows."""
+    scenario = ac.loads(MANY_FLOWS)
+    names = ["a", "a (b)"]
+    tree = scenario.canonical
+    tree["flows"] = [{**tree["flows"][0], "name": name, "rtt": "uniform 20 ms .. 60 ms"} for name in names]
+    several = ac.Scenario(tree)
+    result = ac.meanfield(several.with_({"scenario.duration": "3 s", "scenario.measure": "1 s .. 3 s"}))
+    assert len(result.classes) > 2
+    comparison = Comparison(several)
+    _read_meanfield(comparison, Run(result, 0.0), (1.0, 3.0))
+    windows = comparison.lines["mean-field"].window
+    assert list(windows) == names
+    assert [of for measure, of in comparison.values if measure == "window"] == names
+    of = [name for name in result.classes if name.startswith("a (") and not name.startswith("a (b)")]
+    inside = result.traces.sel({"class": of})
+    weights = inside["flows"] / inside["flows"].sum("class")
+    begun = np.isfinite(windows["a"])
+    assert begun.sum() > 40
+    assert np.allclose(windows["a"][begun], (inside["window_mean"] * weights).sum("class")[begun])
 
 
 def test_windows_are_made_larger_over_queues_with_gains_per_packet() -> None:

@@ -290,15 +290,14 @@ def _device(setting: Setting) -> str:
 
 
 def classes(why: Why) -> TextTable:
-    """Return what the classes of flows get, now and instead."""
+    """Return what the classes of flows get, now and instead; a column in which no class has an entry is left out."""
     counts = {str(flow["name"]): int(flow["count"]) for flow in why.scenario.canonical["flows"]}
     settings = _settings(why)
 
     def column(show: Callable[[ClassNumbers], str], of: Setting) -> dict[str, str]:
         return {name: show(of.classes[name]) for name in why.present.classes}
 
-    return TextTable(
-        "class",
+    columns = (
         {"flows": {name: str(counts[name]) for name in why.present.classes}}
         | {f"goodput {key}": column(_goodput, of) for key, of in settings.items()}
         | {
@@ -308,8 +307,9 @@ def classes(why: Why) -> TextTable:
         | {
             f"one-way p99 {key}": {name: _tail(of, name) for name in why.present.classes}
             for key, of in settings.items()
-        },
+        }
     )
+    return TextTable("class", {head: cells for head, cells in columns.items() if any(cells.values())})
 
 
 def _tail(of: Setting, name: str) -> str:

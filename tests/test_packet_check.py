@@ -15,7 +15,7 @@ from ackclock.cli import main
 from ackclock.present.report.stability import page
 from ackclock.present.text.stability import equilibria_table, headline
 from ackclock.questions.stability import packets as packets_of_stability
-from ackclock.questions.stability.comparison import Discrepancy, discrepancy, not_kept
+from ackclock.questions.stability.comparison import Discrepancy, cycle_discrepancy, discrepancy, not_kept
 from ackclock.questions.stability.packets import Difference, PacketCheck, PacketRun, packet_check, packet_run, together
 from test_readme import blocks
 from test_stability import as_in_the_paper
@@ -145,6 +145,30 @@ def test_what_equations_and_a_measurement_differ_in_is_said_to_be_the_packets() 
     assert Discrepancy("oscillates", "oscillates", near | far, []).sentences[-1] == "trust the packets for the period"
     other = Discrepancy("oscillates", "does not oscillate", far, []).sentences[-1]
     assert other == "trust the packets for whether it oscillates and the period"
+
+
+def test_a_cycle_without_an_equilibrium_is_compared_with_packets() -> None:
+    """Periods of 595 and 374 ms stood beside one another without a word on which to trust."""
+
+    def apart(one_of: int, **own: Any) -> Discrepancy | None:
+        still = {"rests": False, "empty": False, "mean": 3.4, "period": 0.595}
+        moved = SimpleNamespace(**{"link": "l", **still, "run": SimpleNamespace(one_of=one_of), **own})
+        measured = SimpleNamespace(link="l", verdict="oscillates", queue_mean=19.5, period=0.374)
+        return cycle_discrepancy(moved, measured)  # type: ignore[arg-type]
+
+    alone, shared = apart(8), apart(1)
+    assert alone is not None
+    assert shared is not None
+    assert alone.sentences == [
+        'both say "oscillates"',
+        "period (s): 0.595 by the equations, 0.374 measured (+59 %)",
+        "trust the packets for the period",
+    ]
+    assert shared.sentences[-1] == "trust the packets for the queue and the period"
+    still = apart(1, empty=True)
+    assert still is not None
+    assert still.sentences[-1] == "trust the packets for whether it oscillates and the queue"
+    assert apart(1, link="other") is None
 
 
 def test_a_law_without_a_queue_names_the_queue_of_the_packets() -> None:

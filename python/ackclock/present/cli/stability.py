@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import dumbbell, flows
+from ...core.statement import state
 from ...core.units import rate_text, read_quantity
 from ...experiment.progress import listening
 from ._arguments import (
@@ -266,23 +266,28 @@ def _told(measured: MeasuredStability) -> str:
 
 def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:
     """Print where equations without an equilibrium lead, and what packets say."""
-    measured, refused = None, None
+    measured, refused, apart = None, None, None
     if options.source != "equations":
         from ...questions.measured import measured_stability
+        from ...questions.stability import cycle_discrepancy
 
         try:
             measured = measured_stability(scenario, **budget_of_packets(options))
         except AnalysisError as error:
             refused = str(error)
+        else:
+            apart = cycle_discrepancy(moved, measured)
     if options.json:
-        print_json({"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()}))
+        tree = {"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()})
+        print_json(tree | ({} if apart is None else {"apart": apart.json()}))
         return
     print_text(f"{title}: {moved.sentence}")
     if measured is not None or refused is not None:
         print_text(f"From packets: {refused}" if measured is None else _told(measured))
-    periods = math.isfinite(moved.period) and not moved.rests
-    if measured is not None and periods and measured.link == moved.link and measured.mode is not None:
-        print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
+    if apart is not None:
+        print_text("\n".join(["", *apart.sentences]))
+    if apart is not None and moved.run.one_of > 1:
+        print_notes([str(state("stability.one-of-cycle", flows=moved.run.one_of))])
     if options.vary:
         print_notes([f"nothing was varied: --vary {' '.join(options.vary)} moves an equilibrium, and none was found"])
 

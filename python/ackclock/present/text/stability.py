@@ -26,6 +26,10 @@ STATEMENTS: Final = {
     "no-disturbance": "no large disturbance at {parameter} = {value}: {error}",
     "out-of-time": "{what}: not decided in {budget:g} s (--budget)",
     "packet-run": "{link}: a packet run of {seconds:time}",
+    "one-of-cycle": (
+        "the queues are not put beside each other: the equations have the queue of one flow of {flows}, packets those "
+        "of all together"
+    ),
     "one-of": "packets are not put beside the equations, which have the queue of one flow of {flows}",
 }
 ASSUMPTIONS = {
@@ -362,7 +366,7 @@ def cycle(moved: Cycle) -> str:
     text = f"No equilibrium was found: {why}. From empty queues the queue of {moved.link}"
     if moved.rests:
         return f"{text} comes to rest at {digits(moved.mean)} packets, all the same."
-    if moved.high < 1e-3:  # noqa: PLR2004, a rounding of the solver
+    if moved.empty:
         return f"{text} stays empty."
     text += f" moves between {digits(moved.low)} and {digits(moved.high)} packets"
     if math.isfinite(moved.period):

@@ -8,7 +8,7 @@ factor on all rates of change (Manjunath and Raina's kappa).
 
 from ...core.units import Span
 from .answer import Answer
-from .comparison import Discrepancy, discrepancy
+from .comparison import Discrepancy, cycle_discrepancy, discrepancy
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
 from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
@@ -34,6 +34,7 @@ __all__ = [
     "Stability",
     "attempt",
     "cycle",
+    "cycle_discrepancy",
     "discrepancy",
     "first_stable",
     "stability",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ...core.scenario import Scenario
     from ..measured import MeasuredStability
+    from .limit_cycle import Cycle
 
 MIN_FLOWS = 50
 """Below so many flows their fluctuations are not small: a queue's are in proportion to 1 / sqrt(N)."""
@@ -125,6 +126,20 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
     run = _short_run(analysis.scenario)
     lost, timeouts = int((run["drops"] + run["losses"]).sum()), int(run["timeouts"].sum())
     return Discrepancy(by_law, measured.verdict, numbers, not_kept(analysis, timeouts, lost, LOOK * 2 / 3), beside)
+
+
+def cycle_discrepancy(moved: Cycle, measured: MeasuredStability) -> Discrepancy | None:
+    """Compare equations without an equilibrium with a measurement of the same scenario; None of two links."""
+    if moved.link != measured.link:
+        return None
+    still = moved.rests or moved.empty
+    by_law = "does not oscillate" if still else "oscillates" if math.isfinite(moved.period) else "cannot tell"
+    numbers = {}
+    if moved.run.one_of == 1:  # else the equations have the queue of one flow, and packets those of all together
+        numbers["queue (packets)"] = (moved.mean, measured.queue_mean)
+    if by_law == "oscillates" and math.isfinite(measured.period):
+        numbers["period (s)"] = (moved.period, measured.period)
+    return Discrepancy(by_law, measured.verdict, numbers, [])
 
 
 def one_queue_for_all(of: EquilibriumAnalysis) -> None:

@@ -49,6 +49,11 @@ class Cycle:
         return self.high - self.low < REST <= self.high
 
     @property
+    def empty(self) -> bool:
+        """Whether the queue stays empty."""
+        return self.high < EMPTY
+
+    @property
     @presented
     def sentence(self) -> str:
         """The answer in words."""

@@ -78,10 +78,10 @@ FAULTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "the cost at the other corner": ("codel", lambda of: shown(of, cost=(of.runs[-1], *of.cost[1:]))),
     "shorter delays not said": ("pie", lambda of: shown(of, shorter={})),
     "both delays exchanged": ("pie", lambda of: shown(of, shorter=exchanged(of))),
-    "half the margin": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"{value / 2:.2f} dB")),
-    "a margin of powers as of amplitudes": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"{2 * value:.2f} dB")),
+    "half the margin": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"2 ({value / 2:.2f} dB)")),
+    "a margin of powers as of amplitudes": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"2 ({2 * value} dB)")),
     "beta in tenths": ("pie", lambda of: commanded(of, r"beta \d+", "beta 16")),
-    "half the target in the command": ("codel", lambda of: commanded(of, "target 9ms", "target 4500us")),
+    "half the target in the command": ("codel", lambda of: commanded(of, "target 2400us", "target 1200us")),
     "the demand of another question": (
         "codel", lambda of: replace(of, problem=replace(of.problem, need=replace(of.problem.need, target=0.02)))
     ),

@@ -72,12 +72,12 @@ def test_an_unstable_setting_has_no_margins() -> None:
     assert words._missing(tuned)[0] == "the nearest setting is unstable at rtt 100 ms: mean delay 1.5 ms"
     tuned.nearest = calm
     assert words._missing(tuned)[0].endswith(
-        "stable at rtt 100 ms: gain 7.00 dB, phase 40.0 degrees, delay margin 20 ms, mean delay 1.5 ms"
+        "stable at rtt 100 ms: gain 2.239 (7.00 dB), phase 40.0 degrees, delay margin 20 ms, mean delay 1.5 ms"
     )
     said = words._otherwise(Check([calm, wild], [], (2,), None, 0), meets=False)
     assert "DOES NOT MEET the demands (unstable at rtt 100 ms, longest mean delay 1.5 ms)" in said
     said = words._otherwise(Check([calm], [], (1,), None, 0), meets=True)
-    assert "meets the demands (gain 7.00 dB, phase 40.0 degrees" in said
+    assert "meets the demands (gain 2.239 (7.00 dB), phase 40.0 degrees" in said
 
 
 def test_what_must_be_given_up_is_known_to_a_tenth() -> None:

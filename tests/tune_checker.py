@@ -185,7 +185,7 @@ def wrong_margin(text: str, scenario: ac.Scenario, queue: dict[str, Any]) -> lis
     It may bear more: the loop is opened where senders learn of delays, too (docs/model-fluid.md). At the same place the
     stability engine, which leaves out the time between the queue's updates, must say as much, and not much more.
     """
-    said = re.search(r"^  gain +([0-9.]+) dB  at (.*)$", text, re.MULTILINE)
+    said = re.search(r"^  gain +[0-9.]+ \(([0-9.]+) dB\) +at (.*)$", text, re.MULTILINE)
     keys = GAINS.get(str(queue.get("aqm")))
     if said is None or keys is None:
         return []

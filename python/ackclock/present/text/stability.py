@@ -115,7 +115,7 @@ def facts(answer: Answer) -> dict[str, str]:
     rows = equilibrium_lines(answer.of)
     margins = answer.margins
     if margins is not None:
-        text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
+        text = f"gain {in_decibels(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
         if math.isfinite(margins.phase):
             text += f", phase {digits(margins.phase)} degrees, delay {quantity(margins.delay, 's')}"
         rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
@@ -126,6 +126,11 @@ def facts(answer: Answer) -> dict[str, str]:
         swing = f"queue {digits(run.low)} to {digits(run.high)} packets" if run.queued else windows
         rows["from empty queues"] = f"{verdict}, {f'queue empty, {windows}' if run.empty else swing} at the end"
     return rows
+
+
+def in_decibels(ratio: float) -> str:
+    """Return a gain margin as a factor, and in dB."""
+    return f"{digits(ratio)} ({20 * math.log10(ratio):.2f} dB)" if ratio > 0 else digits(ratio)
 
 
 def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
 from ...questions.tuning.packets import scenario as placed
 from ...questions.tuning.problem import at, ranges_in_words, show, words
+from .stability import in_decibels
 
 if TYPE_CHECKING:
     from ...core.devices import Commands
@@ -362,7 +363,7 @@ def _otherwise(theory: Check, *, meets: bool) -> str:
 
 
 def _margins(check: Check) -> list[str]:
-    return [f"  {name:13} {value:>12} {where}".rstrip() for name, value, where in margins(check)]
+    return [f"  {name:14} {value:>16} {where}".rstrip() for name, value, where in margins(check)]
 
 
 def margins(check: Check) -> list[tuple[str, str, str]]:
@@ -376,7 +377,7 @@ def margins(check: Check) -> list[tuple[str, str, str]]:
 
 
 def _db(value: float) -> str:
-    return f"{value:.2f} dB" if math.isfinite(value) else "no limit"
+    return in_decibels(10 ** (value / 20)) if math.isfinite(value) else "no limit"
 
 
 def _degrees(value: float) -> str:

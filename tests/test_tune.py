@@ -744,7 +744,7 @@ def test_of_packet_runs_alone_neither_margins_nor_bisections_are_told() -> None:
     gives = [Compromise("a mean delay of 50 ms instead of 30 ms", "target", 0.05)]
     queue = {"scheduler": "fq_codel", "capacity": "99 packets"}
     best = Tuned("x", "fq_codel", question, False, queue, None, runs=[run], worst=run, compromises=gives, alone=True)
-    assert "what to give up (by its packet runs):" in str(best)
+    assert "what to give up (by packet runs of the nearest of the settings that were tried):" in str(best)
     none = replace(best, queue=None, runs=[], worst=None)
     assert "found by bisection at the corners of the range" in str(none)
     said = [

@@ -448,7 +448,9 @@ def _missing(tuned: Tuned) -> list[str]:
         lines += [f"{said}mean delay {show('rtt', near.wait)}", ""]
     if tuned.compromises:
         how = "each alone; found by bisection at the corners of the range"
-        lines += [f"what to give up ({how if tuned.queue is None else 'by its packet runs'}):"]
+        if tuned.queue is not None:
+            how = "by packet runs of the nearest of the settings that were tried"
+        lines += [f"what to give up ({how}):"]
         lines += [f"  {compromise.what}" for compromise in tuned.compromises]
     elif tuned.nearest is not None:
         lines += ["giving up one demand, or one end of a range, is not enough"]

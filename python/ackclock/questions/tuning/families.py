@@ -195,7 +195,7 @@ def _threshold(problem: Problem, target: float) -> Iterator[Queue]:
 
 INTERVALS: Final = (1.0, 2.0)
 """Intervals of CoDel over the longest round trip (RFC 8289, section 4.3: about that of most connections) ..."""
-SHORT_INTERVALS: Final = (0.5, 0.25, 0.125)
+SHORT_INTERVALS: Final = (0.5, 0.25, 0.125, 0.0625)
 """... and, where CoDel with these lets packets wait for too long, shorter ones, which use less of the link."""
 
 

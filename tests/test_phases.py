@@ -1,10 +1,12 @@
 """Starts that are drawn where seeds would be one run."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ackclock as ac
+from ackclock.cli import main
 from ackclock.questions.home import home
 from ackclock.questions.measured.ensemble import Ensemble
 from ackclock.questions.phases import drawn, same
@@ -145,3 +147,12 @@ def test_starts_as_given_are_not_said_to_be_drawn() -> None:
     judged = ac.measured_stability(VEGAS.with_({"flows.start": "uniform 0 s .. 40 ms"}))
     assert not judged.drawn
     assert [statement.name for statement in judged.beginnings] == ["phases.seeds-decide"]
+
+
+def test_a_measured_limit_says_that_starts_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verdicts between two values were of other starts than the file's, and no line told so."""
+    VEGAS.save(tmp_path / "vegas.toml")
+    asked = ["stability", str(tmp_path / "vegas.toml"), "--from", "packets", "--vary", "rtt=20ms..40ms"]
+    assert main([*asked, "--packets", "1e5"]) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert notes == ["note: So that seeds differ, some flows start up to a round trip later than given, at random."]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError
 from ...core.units import time
-from ._output import WrongInputError, output_file, print_json, print_written, writing_report
+from ._output import WrongInputError, output_file, print_json, print_notes, print_written, writing_report
 
 if TYPE_CHECKING:
     from ...core.scenario import Scenario
@@ -154,17 +154,20 @@ def _limit(
     else:
         answer, tree = str(limit), limit.json()
     shown = {f"{value:.4g} {unit}".strip(): point for value, point in sorted(points.items())}
+    starts = list(dict.fromkeys(str(said) for point in points.values() for said in point.beginnings[: point.drawn]))
     if report:
         from ..report import measured
 
         with writing_report(options):
-            measured.write_limit(report, scenario, "\n".join([*more.values(), answer]), shown)
+            measured.write_limit(report, scenario, "\n".join([*more.values(), answer, *starts]), shown)
     if options.json:
         print_json({"sentence": answer} | tree | more)
         return
     print(f"{title}: {answer}\n")
     for value, point in shown.items():
         print(f"{value:>12}  {point.verdict}: {point.reason}")
+    if starts:
+        print_notes(starts)
 
 
 def _has_span(vary: list[str]) -> bool:

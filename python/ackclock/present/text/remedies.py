@@ -87,7 +87,7 @@ def alone(remedy: Remedy) -> str:
 
 
 def _no_gain(balance: Balance) -> str:
-    return "no gain for certain" if balance.promising else "no gain that counts"
+    return "no gain that is certain" if balance.promising else "no gain that counts"
 
 
 def _many(balance: Balance) -> bool:
@@ -117,7 +117,7 @@ def _tails(balance: Balance) -> dict[tuple[str, str], str]:
     """The 99th percentiles that do not fall, beside median waits that do."""
     tails = [effect for effect in balance.effects if effect.key == "delay_p99" and effect.better is None]
     long = [tail for tail in tails if tail.after >= MIN_DELAY_GAIN_S]
-    return {("delay_p50", tail.subject): f" (not at the 99th percentile: {time(tail.after)})" for tail in long}
+    return {("delay_p50", tail.subject): f" (at the 99th percentile still {time(tail.after)})" for tail in long}
 
 
 def _whose(remedy: Remedy, link: str) -> str:

@@ -79,7 +79,9 @@ impl Engine {
             trace
                 .probability
                 .push(observed.probability.unwrap_or(f64::NAN));
-            trace.drops.push(link.counters.drops + link.counters.policed);
+            trace
+                .drops
+                .push(link.counters.drops + link.counters.policed);
             trace.marks.push(link.counters.marks);
             let quiet = link.counters.idle - *idle;
             *idle = link.counters.idle;

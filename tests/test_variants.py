@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 import ackclock as ac
 from ackclock.experiment.progress import listening, tell
 from ackclock.present.cli import main
+from ackclock.present.plot import style
 from ackclock.present.plot.variants import figure
 from ackclock.present.text import variants
 from ackclock.present.text.variants import comparison, note
 from ackclock.present.text.verdict import verdict
 from ackclock.questions.sweep.axes import changed
 from conftest import Command
+from synthetic_result import result as synthetic
 
 SCENARIO = """
 [scenario]
@@ -157,6 +160,25 @@ def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None
     assert [len(axis.lines) for axis in axes] == [2, 2]
     inside = result.traces["link_queue_packets"].sel(link="l", time=slice(2, 6))
     assert float(axes[0].lines[0].get_ydata().max()) == float(inside.max())
+
+
+@pytest.mark.parametrize("kind", ["time", "phase"])
+@pytest.mark.parametrize("count", [4, 12])
+@pytest.mark.parametrize("name", ["aqm=codel, count=1{}", "scenarios/of-a-long-name.toml, " * 4 + "{}"])
+def test_names_of_variants_fit_in_their_figure(count: int, name: str, kind: Literal["time", "phase"]) -> None:
+    """The legend of four variants was cut at both edges: "aqm=codel, count=16" read "aqm=codel, count=1"."""
+    run = synthetic()
+    names = [name.format(k) for k in range(count)]
+    drawn = figure([(one, run) for one in names], kind)
+    with style.context():
+        drawn.draw_without_rendering()
+        [legend] = drawn.legends
+        box, page = legend.get_window_extent(), drawn.bbox
+        tops = [axes.get_tightbbox().y1 for axes in drawn.axes]
+    assert [" ".join(text.get_text().split()) for text in legend.get_texts()] == names
+    assert page.x0 < box.x0 < box.x1 < page.x1
+    assert max(tops) <= box.y0 < box.y1 <= page.y1
+    assert all(axes.bbox.height > 0.25 * 4.4 * drawn.dpi for axes in drawn.axes)  # many rows take none of the figure
 
 
 def test_verdict_on_a_run_is_that_of_its_numbers(file: Path) -> None:

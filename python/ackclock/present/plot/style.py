@@ -1,5 +1,6 @@
 """How every figure looks: colours that colour-blind readers can tell apart, and line styles that survive grey print."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 BLACK: Final = "#000000"
@@ -124,6 +127,35 @@ def label_right(ax: Axes, labels: Sequence[Label]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+_COLUMNS: Final = 4
+"""Most columns of a legend above."""
+_FILLED: Final = 0.95
+"""Most of a figure's width that a legend above fills: an SVG is shown in the reader's own font, which may be wider."""
+
+
+def legend_above(figure: Figure, ax: Axes) -> Legend:
+    """Put the names of the lines of ``ax`` above all axes, in as many columns as fit; rows beyond one add height."""
+    handles, names = ax.get_legend_handles_labels()
+    width = _FILLED * figure.bbox.width
+
+    def made(columns: int, labels: Sequence[str]) -> Legend:
+        return figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
+
+    columns = min(_COLUMNS, len(names))
+    legend = made(columns, names)
+    while (wide := legend.get_window_extent().width) > width and columns > 1:
+        legend.remove()
+        columns -= 1
+        legend = made(columns, names)
+    if wide > width:  # a name alone is too long
+        legend.remove()
+        characters = int(max(map(len, names)) * width / wide)
+        legend = made(1, [textwrap.fill(name, characters, break_on_hyphens=False) for name in names])
+    row = 2 * mpl.rcParams["font.size"] * figure.dpi / 72
+    figure.set_figheight(figure.get_figheight() + max(legend.get_window_extent().height - row, 0.0) / figure.dpi)
+    return legend
 
 
 def plain_decades(axis: Axis) -> None:

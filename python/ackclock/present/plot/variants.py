@@ -86,7 +86,7 @@ def figure(runs: Named, kind: Kind = "time") -> Figure:
                 windows(runs, ax=rest[0])
                 above.set_xlabel("")
         if len(runs) > 1:
-            drawn.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+            style.legend_above(drawn, above)
     return drawn
 
 

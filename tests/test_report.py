@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from ackclock.present.report._tables import tables
 from ackclock.present.report._template import prose, scenario_toml
 from ackclock.present.report._words import summary
 from ackclock.present.text.results import run_tables
+from ackclock.present.text.variants import names_of
+from ackclock.questions.sweep.axes import changed
 from synthetic_result import result
 
 
@@ -367,6 +370,34 @@ def test_groups_are_named_by_what_differs_where_names_do_not() -> None:
     assert differences([tree % "10 ms", tree % "200 ms"]) == {"flows.f.rtt": ["10 ms", "200 ms"]}
     classes = {"flows.a.rtt": ["10 ms", "200 ms"], "flows.b.rtt": ["10 ms", "200 ms"]}
     assert _labels(["x", "x"], classes) == ["rtt 10 ms", "rtt 200 ms"]  # "rtt 10 ms, rtt 10 ms"
+
+
+def test_groups_are_named_by_what_differs_beside_an_aqm() -> None:
+    """
+    Every variant of an AQM and a count was "Home, 50 Mbit/s down and 10 Mbit/s up (1)" and so on, as an AQM brings
+    parameters of its own; variants of a duration were "(1)" and "(2)", too.
+    """
+    home = ackclock.load(Path(__file__).parents[1] / "scenarios/home.toml")
+    for keys in (
+        {"aqm": ["red", "codel"], "flows.downloads.count": [4, 16]},
+        {"aqm": ["pie", "codel"], "flows.rtt": ["10 ms", "40 ms"]},  # both have a target
+        {"scenario.duration": ["50 s", "60 s"], "flows.downloads.count": [4, 16], "link.up.rate": ["5 Mbit/s"]},
+        {"scenario.duration": ["50 s", "60 s"]},
+    ):
+        sets = [dict(zip(keys, values, strict=True)) for values in product(*keys.values())]
+        texts = [changed(home, one).to_json() for one in sets]
+        labels = _labels([home.name] * len(texts), differences(texts))
+        names = names_of([{"file": "home.toml", "set": one} for one in sets])
+        if len(keys) == 1:
+            names = [f"duration {name}" for name in names]
+        assert [set(label.split(", ")) for label in labels] == [
+            set(name.replace("=", " ").split(", ")) for name in names
+        ]
+    policed = {"link.l.policer.rate": ["", "2 Mbit/s"], "link.l.policer.burst": ["", "10 kB"]}
+    assert _labels(["x", "x"], policed) == ["rate none, burst none", "rate 2 Mbit/s, burst 10 kB"]  # "rate , burst "
+    both = {"scenario.name": ["x", "x", "y", "y"], "flows.f.count": ["1", "2", "1", "2"]}
+    both |= {f"link.l.{k}": ["1", "1", "2", "2"] for k in "abc"}
+    assert _labels(both["scenario.name"], both) == ["x, count 1", "x, count 2", "y, count 1", "y, count 2"]
 
 
 def test_settings_are_listed_by_path() -> None:

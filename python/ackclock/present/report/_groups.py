@@ -59,14 +59,30 @@ def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
         return names
     answer = [key for key in differ if not key.startswith("scenario.")]
     if 0 < len(answer) <= _NAMED:
-        each = [dict.fromkeys(f"{_last(key)} {differ[key][k]}" for key in answer) for k in range(len(names))]
-        labels = [", ".join(of_one) for of_one in each]  # several classes with the same new value are said once
+        labels = _told(answer, differ, len(names))
         if len(set(labels)) == len(labels):
             return labels
-    for key in answer:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own
-        if len(set(differ[key])) == len(names):
-            return [f"{_last(key)} {value}" for value in differ[key]]
+    # those that tell apart what the ones before them do not: an AQM comes before the parameters that it brings
+    titles = names if len(set(names)) > 1 else [""] * len(names)
+    chosen: list[str] = []
+    apart: list[tuple[str, ...]] = [(title,) for title in titles]
+    for key in [*answer, *(key for key in differ if key not in answer and key != "scenario.name")]:
+        further = [(*one, value) for one, value in zip(apart, differ[key], strict=True)]
+        if len(set(further)) > len(set(apart)):
+            chosen, apart = [*chosen, key], further
+    labels = [", ".join(filter(None, pair)) for pair in zip(titles, _told(chosen, differ, len(names)), strict=True)]
+    if len(set(labels)) == len(labels):
+        return labels
     return [f"{name} ({k})" for k, name in enumerate(names, 1)]
+
+
+def _told(keys: Sequence[str], differ: dict[str, list[str]], count: int) -> list[str]:
+    """Return those settings of each scenario in words; several classes with the same new value are said once."""
+    labels = []
+    for k in range(count):
+        own = [key for key in keys if differ[key][k]] or keys
+        labels.append(", ".join(dict.fromkeys(f"{_last(key)} {differ[key][k] or 'none'}" for key in own)))
+    return labels
 
 
 def _last(path: str) -> str:

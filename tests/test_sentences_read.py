@@ -380,9 +380,8 @@ def test_a_call_that_waits_less_is_a_gain(half: float) -> None:
     balance = Balance((link, tail))
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), balance.wanted(None), None).text
     gain = "99 % of the packets of call arrive within 20 ms in place of 540 ms"
-    assert said == (
-        f"FQ-CoDel instead: {gain}." if half < 0.5 else "FQ-CoDel instead would bring these flows no gain that is certain."
-    )
+    none = "FQ-CoDel instead would bring these flows no gain that is certain"
+    assert said == (f"FQ-CoDel instead: {gain}." if half < 0.5 else f"{none}.")
     worse = Effect("one_way_p99", "burst", 0.54, 0.9, 0.1, False, evidence)
     assert Balance((link, tail, worse)).wanted(None) is False
     assert Balance((link, worse)).costs == ()

@@ -17,7 +17,7 @@ from ._charts import library
 
 _COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
-NUMBER = re.compile(r"[-+<]?[\d.,]+(?:e[-+]?\d+)?(?: ± [\d.,]+)?(?: ?[%\w/]{1,8})?")
+NUMBER = re.compile(r"[-+<]?[\d.,]+(?:e[-+]?\d+)?(?: ± [\d.,]+| \[[\d.,]+, [\d.,]+\])?(?: ?[%\w/]{1,8})?")
 """A number, with its interval and its unit if it has them."""
 _LONG = 2000
 """A line of a scenario with more characters is cut: a rate trace may have thousands of entries."""
@@ -93,8 +93,8 @@ def unbroken(cell: object) -> Markup:
 
 
 def joined(cell: object) -> str:
-    """Return a text in which each number stays on one line with its unit."""
-    return re.sub(r"(?<=\d) (?=%|[munkMG]?(?:s|bit/s)\b)", "\u00a0", str(cell))
+    """Return a text in which each number stays on one line with its unit and its interval."""
+    return re.sub(r"(?<=\d) (?=%|±|[munkMG]?(?:s|bit/s)\b)|(?<=±) (?=\d)", "\u00a0", str(cell))
 
 
 def anchor(heading: str) -> str:

@@ -119,7 +119,7 @@ def _verdict(verdicts: Sequence[Verdict | None], kind: str) -> str:
     if open_:
         answer = "not decided" if open_ == len(known) else f"{answer}, not decided in {open_} of {len(known)}"
     value = show(mean_interval([verdict.value for verdict in known]), kind)
-    return f"{answer}: {value}, limit\u00a0{known[0].threshold:.3g}"
+    return f"{answer}: {value}, limit {known[0].threshold:.3g}"
 
 
 def _rows(

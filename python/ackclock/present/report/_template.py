@@ -93,8 +93,8 @@ def unbroken(cell: object) -> Markup:
 
 
 def joined(cell: object) -> str:
-    """Return a text in which each number stays on one line with its unit and its interval."""
-    return re.sub(r"(?<=\d) (?=%|±|[munkMG]?(?:s|bit/s)\b)|(?<=±) (?=\d)", "\u00a0", str(cell))
+    """Return a text in which each number stays on one line with its unit."""
+    return re.sub(r"(?<=\d) (?=%|[munkMG]?(?:s|bit/s)\b)", "\u00a0", str(cell))
 
 
 def anchor(heading: str) -> str:

@@ -28,7 +28,7 @@ MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
 DEAR: Final = 0.1
 """A loss of more than this part of the throughput is said of a setting that brings nothing, too."""
-WIDE: Final = 0.2
+WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change."""
 
 STATEMENTS: Final = {
@@ -140,9 +140,10 @@ def _cost(effect: Effect, many: bool, behind: bool) -> str:
 
 
 def _part(effect: Effect) -> str:
-    """A change as part of what there is now, with its interval where that is wide."""
+    """A change as part of what there is now, with its interval where that is wide: what grows, by what is uncertain."""
     part = abs(effect.change) / effect.before
-    half = effect.half / effect.before if effect.half > WIDE * abs(effect.change) else 0.0
+    wide = effect.half * max(effect.after / effect.before, 1.0)
+    half = wide / effect.before if wide > WIDE * abs(effect.change) else 0.0
     if effect.change < 0 or not half:
         return interval(part, half, "share")  # no more than all of it
     return f"{interval(100 * part, 100 * half, 'number')} %"

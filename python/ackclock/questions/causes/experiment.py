@@ -131,7 +131,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
     asked = set[Effort]()  # of which the budget may leave fewer runs than asked for
-    while (effort := settling.longer(lab, present, unsettled=settling.moving(present))) and effort not in asked:
+    while (effort := settling.longer(lab, present, unsettled=settling.unsettled(present))) and effort not in asked:
         asked.add(effort)
         how = _in_words(effort)
         again = lab.measure(f"present, {how}", tree, effort.seeds, seed, effort.longer, traces=True)

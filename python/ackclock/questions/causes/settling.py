@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...experiment.sequential import WHY, Effort
+from .measures import known
 from .scales import room
 from .shapers import crossed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ...experiment.sequential import Policy
     from .lab import Lab
@@ -31,9 +32,26 @@ LEAST_IDLE: Final = 2e-3
 """... nor do idle times; delays by less than the time of a packet do not."""
 
 
-def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
-    """Whether a number that is stated of a link, or of others, changes between the halves of the time, decidedly."""
-    return any(_moving(replace(measured, numbers=numbers)) for numbers in (measured.numbers, *links))
+VAGUE: Final = 0.25
+"""A median wait whose interval is half of it wide ..."""
+VAGUE_S: Final = 0.002
+"""... and so many seconds is not known yet."""
+
+
+def unsettled(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
+    """
+    Whether longer runs would tell more of a number that is stated of a link, or of others.
+
+    It changes between the halves of the time, decidedly; or a wait is known badly: what is slow in it is not in runs
+    as short.
+    """
+    every = (measured.numbers, *links)
+    return any(_moving(replace(measured, numbers=numbers)) or _vague(numbers) for numbers in every)
+
+
+def _vague(runs: Sequence[Numbers]) -> bool:
+    wait = known(runs, "delay_p50")
+    return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S))
 
 
 def _moving(measured: Measured) -> bool:

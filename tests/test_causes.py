@@ -660,7 +660,7 @@ def test_no_number_of_runs_is_said_to_tell_a_value_from_its_limit_that_is_stated
     tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s", change=change).canonical
     lab = Mock(link="bottleneck", length=None, budget=1, record={"present": {"scenario": tree}})
     present = Mock(numbers=[Mock(delay_p99=0.1)] * 24, enough=True, key="present")
-    present.alone.return_value = False
+    present.alone.return_value = present.divided.return_value = False
     present.length.total = 9.0
 
     def said(mean: float) -> str:

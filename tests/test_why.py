@@ -201,11 +201,11 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
 
     wanted, text = said(24.2e6, 24.1e6)
     assert not wanted
-    assert "; but 17.0 % less goodput of bronze. Which is better depends on what you prefer: --prefer delay" in text
+    assert "; but 17.0 ± 2.2 % less goodput of bronze. Which is better depends on what you prefer: --prefer delay" in text
     assert "bronze" not in said(24.2e6, 24.1e6, rate=0.9)[1]  # as the link
     wanted, text = said(25.9e6, 25.8e6)
     assert wanted
-    assert text.endswith("; but 11.2 % less goodput of bronze.")
+    assert text.endswith("; but 11.2 ± 2.2 % less goodput of bronze.")
 
     def shares(flows: int, *rates: tuple[float, float]) -> Balance:
         rows = [Effect("goodput", f"{k}", *rate, 0.0, None, Evidence("a test", 0.0)) for k, rate in enumerate(rates)]
@@ -234,7 +234,7 @@ def test_a_price_that_seeds_leave_open_has_its_interval(half: float, paid: str) 
     ))  # fmt: skip
     said = Remedy("FQ-CoDel", {}, {}, balance).sentence(False, None).text
     assert f", for {paid} of the rate" in said
-    assert {0.001: "52.6 %", 0.3: "53 ± 15 %", 0.6: "53 ± 30 %"}[half] + " more time for a page" in said
+    assert {0.001: "52.6 %", 0.3: "53 ± 23 %", 0.6: "53 ± 46 %"}[half] + " more time for a page" in said
 
 
 @pytest.mark.parametrize(("now", "instead", "longer", "better"), [

@@ -613,3 +613,24 @@ def test_one_run_of_many_packets_is_as_long_as_it_has_to_be(monkeypatch: pytest.
         "trust the packets for that. What the equations leave out here (effect not tested): that packets are lost one"
     )
     assert said in check.sentence.replace("these", "that")
+
+
+def test_limits_are_the_equations_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """ "The number of flows must grow from 40 to 78.76" beside packets of 40 flows, which oscillate up to 125."""
+    question = [
+        "stability",
+        "--rate",
+        "50mbit",
+        "--rtt",
+        "80ms",
+        "--flows",
+        "20",
+        "--congestion",
+        "reno",
+        "--aqm",
+        "red",
+    ]
+    main(question)
+    assert "packets were run at the present setting alone" in " ".join(capsys.readouterr().out.split())
+    main([*question, "--from", "equations"])
+    assert "present setting alone" not in " ".join(capsys.readouterr().out.split())

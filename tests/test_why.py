@@ -201,7 +201,9 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
 
     wanted, text = said(24.2e6, 24.1e6)
     assert not wanted
-    assert "; but 17.0 ± 2.2 % less goodput of bronze. Which is better depends on what you prefer: --prefer delay" in text
+    assert (
+        "; but 17.0 ± 2.2 % less goodput of bronze. Which is better depends on what you prefer: --prefer delay" in text
+    )
     assert "bronze" not in said(24.2e6, 24.1e6, rate=0.9)[1]  # as the link
     wanted, text = said(25.9e6, 25.8e6)
     assert wanted

@@ -305,6 +305,8 @@ def kind_of(queue: Mapping[str, Any]) -> str:
     return aqm if aqm in LEAVES else "red" if aqm in (_RED_BASE["aqm"], _ADAPTIVE["aqm"]) else ""
 
 
+CAKE_ROOM: Final = "10240 packets"
+"""Room of a CAKE whose capacity is not given."""
 FULL_PACKET: Final = 1500
 """Size of the packets by which a capacity in bytes is told to what counts packets, B."""
 
@@ -627,4 +629,6 @@ def _write_cake(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
         if round(number(cake["link_header"])) != HEADER:
             notes.append(str(state("tc.link-header", place=place, value=cake["link_header"], header=HEADER)))
     words += [] if cake["memory_limit"] == "auto" else ["memlimit", f"{round(number(cake['memory_limit']))}"]
+    if queue["capacity"] != CAKE_ROOM:
+        notes.append(str(state("tc.cake-capacity", place=place, value=queue["capacity"])))
     return " ".join(words)

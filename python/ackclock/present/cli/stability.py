@@ -219,10 +219,13 @@ def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
     from ...questions.stability.packets import MAX_PACKETS, packet_check
 
     try:
-        return packet_check(answer, min(MAX_PACKETS, budget_of_packets(options)["packets"]))
+        check = packet_check(answer, min(MAX_PACKETS, budget_of_packets(options)["packets"]))
     except (AnalysisError, ScenarioError) as error:
         answer.caveats.append(str(error))
         return None
+    if found := next((limit for limit in answer.limits if limit.changes), None):
+        answer.caveats.append(str(state("stability.limits-by-law", parameter=found.parameter)))
+    return check
 
 
 def _which(analysis: Stability, each: Sequence[Stability]) -> int:

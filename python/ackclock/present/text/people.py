@@ -27,7 +27,7 @@ MORE = " (--until-sure)"
 def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
     whose = "the scenario's " if people.own_time else ""
-    no_page = f"fewer than {FEWEST} loaded in {whose}{{}}{MORE if people.limited else ''}"
+    no_page = f"in some run fewer than {FEWEST} loaded in {whose}{{}}{MORE if people.limited else ''}"
     if people.slow:
         no_page = "on so slow a link it would be most of the traffic"
     return TextTable("for people", {name: _cells(setting, no_page) for name, setting in people.settings.items()})

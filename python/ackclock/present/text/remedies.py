@@ -143,6 +143,7 @@ def _part(effect: Effect) -> str:
     """A change as part of what there is now, with its interval where that is wide: what grows, by what is uncertain."""
     part = abs(effect.change) / effect.before
     wide = effect.half * max(effect.after / effect.before, 1.0)
+    wide = wide if effect.half > abs(effect.change) else min(wide, abs(effect.change))  # a change is one all the same
     half = wide / effect.before if wide > WIDE * abs(effect.change) else 0.0
     if effect.change < 0 or not half:
         return interval(part, half, "share")  # no more than all of it

@@ -25,6 +25,10 @@ STATEMENTS: Final = {
     "no-cycles": "no cycles could be followed from {parameter} = {values}",
     "no-disturbance": "no large disturbance at {parameter} = {value}: {error}",
     "out-of-time": "{what}: not decided in {budget:g} s (--budget)",
+    "limits-by-law": (
+        "packets were run at the present setting alone: how far a parameter may move is the equations' answer, which "
+        "packets may not share; --from packets --vary {parameter}=FROM..TO measures it"
+    ),
     "packet-run": "{link}: a packet run of {seconds:time}",
     "one-of-cycle": (
         "the queues are not put beside each other: the equations have the queue of one flow of {flows}, packets those "

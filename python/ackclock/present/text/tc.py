@@ -8,6 +8,9 @@ STATEMENTS: Final = {
     "fixed-in-linux": "{place}: {value} here, {linux} in Linux, which tc does not change",
     "no-split-gso": "{place}: {key}: left out: no-split-gso; packets are single segments",
     "link-header": "{place}.link_header: {value} here; Ethernet devices have {header} B",
+    "cake-capacity": (
+        "{place}.capacity: {value} is left out: cake in Linux has a limit of memory alone, which memory_limit sets"
+    ),
     "no-circuits": "left out: {node} has no circuits",
     "no-parent": "{place}: left out: {kind} at {parent}, where there is no class",
     "police": "{place}: left out: police, which drops packets of a filter; a link can have a policer",

@@ -24,7 +24,7 @@ from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, 
 from .lab import Lab
 from .measures import known, lost, on_way
 from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
-from .sentences import Evidence, Sentence, interval
+from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, MOVES, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
@@ -426,19 +426,15 @@ def _causes(
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """
-    Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs.
-
-    Of several runs decidedly.
-    """
+    """Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs."""
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
         names = [str(flow["name"]) for flow in bulk(tree, link)]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
-        then = interval([sum(run["classes"][name]["goodput"] or 0.0 for name in there) for run in runs])
-        if then.mean + (then.half if then.count > 1 else 0.0) < part * now:
+        then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
+        if then < part * now:
             return True
     return False
 

@@ -495,9 +495,7 @@ def _compared(
     asked = set[Effort]()
     while True:
         unsettled = balance.moving(after) or balance.of_start(present, after)
-        unsettled = unsettled or settling.unsettled(
-            after, [after.beside[link] for link in parts if link in after.beside]
-        )
+        unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
         effort = settling.longer(lab, after, unsettled=unsettled)
         if effort is None or effort in asked:
             break

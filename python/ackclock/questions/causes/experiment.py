@@ -131,7 +131,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
     asked = set[Effort]()  # of which the budget may leave fewer runs than asked for
-    while (effort := settling.longer(lab, present, unsettled=settling.unsettled(present))) and effort not in asked:
+    while (effort := settling.longer(lab, present, unsettled=settling.moving(present))) and effort not in asked:
         asked.add(effort)
         how = _in_words(effort)
         again = lab.measure(f"present, {how}", tree, effort.seeds, seed, effort.longer, traces=True)
@@ -383,8 +383,8 @@ def _causes(
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         verdict, cause = _try(lab, candidate, symptom, before, seed, like)
         if cause is not None and _emptied(lab, tree, present, cause):
-            # a run or two of some seconds may hold few of the flows' turns
-            verdict, cause = _try(lab, candidate, symptom, before, seed, present.length, WHY.seeds[0])
+            # one run of some seconds may hold few of the flows' turns
+            verdict, cause = _try(lab, candidate, symptom, before, seed, like, WHY.seeds[0])
         if cause is not None and _emptied(lab, tree, present, cause):
             emptied.extend([cause.done] * (not candidate.joint))
             told.add(candidate.key)

@@ -15,6 +15,7 @@ from ...experiment.sequential import WHY, Effort
 from .measures import known
 from .scales import room
 from .shapers import crossed
+from .symptoms import AHEAD, wait_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,23 +36,21 @@ LEAST_IDLE: Final = 2e-3
 VAGUE: Final = 0.25
 """A median wait whose interval is half of it wide ..."""
 VAGUE_S: Final = 0.002
-"""... and so many seconds is not known yet."""
+"""... and so many seconds is not known yet ..."""
+VAGUE_PACKETS: Final = 4_000_000
+"""... where all its runs take no more packets than this if they are longer."""
 
 
-def unsettled(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
-    """
-    Whether longer runs would tell more of a number that is stated of a link, or of others.
-
-    It changes between the halves of the time, decidedly; or a wait is known badly: what is slow in it is not in runs
-    as short.
-    """
-    every = (measured.numbers, *links)
-    return any(_moving(replace(measured, numbers=numbers)) or _vague(numbers) for numbers in every)
+def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
+    """Whether a number that is stated of a link, or of others, changes between the halves of the time, decidedly."""
+    return any(_moving(replace(measured, numbers=numbers)) for numbers in (measured.numbers, *links))
 
 
 def _vague(runs: Sequence[Numbers]) -> bool:
-    wait = known(runs, "delay_p50")
-    return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S))
+    """Whether the wait is known badly, and might be on the other side of its limit: runs as short miss what is slow."""
+    wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
+    apart = abs(wait.mean - limit)
+    return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart / AHEAD))
 
 
 def _moving(measured: Measured) -> bool:
@@ -75,8 +74,9 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     Return how often, and how many times as long as needed, a setting is measured next; None where it has been enough.
 
     First it is measured for as long, and with as many seeds, as cost next to nothing: a few seeds agree by chance, but
-    those of a lone flow are one run, of which only more time tells more. Then, while it is `unsettled`, for the next
-    longer time that the budget allows. What happens once, or grows without end, is another thing later on.
+    those of a lone flow are one run, of which only more time tells more. Then, while it is `unsettled` or its wait is
+    hardly known, for the next longer time that the budget allows. What happens once, or grows without end, is another
+    thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
@@ -92,6 +92,8 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
             return effort
 
     def affords(factor: float) -> bool:
+        if _vague(measured.numbers) and now.seeds * factor * packets <= VAGUE_PACKETS:
+            return True
         return unsettled and not lab.hopeless(tree, factor, measured.numbers, min(now.seeds, WHY.seeds[0]))
 
     factor = further(WHY, now.longer, now.seeds * packets, affords)

@@ -172,7 +172,7 @@ def _swing(answer: Mapping[str, Any], name: str, setting: Mapping[str, Any]) -> 
     seconds = sum(run["window"][1] - run["window"][0] for run in runs)
     path = answer["people"]["path"]
     flows = [flow for flow in answer["runs"][key]["scenario"]["flows"] if flow["path"] == path]
-    back = next((flow["reverse_path"] for flow in flows if flow.get("reverse_path", "none") != "none"), [])
+    back: list[str] = next((flow["reverse_path"] for flow in flows if flow.get("reverse_path", "none") != "none"), [])
     over = {*path, *back}
     halves = [own["delay_p50_half"] or 0.0 for link, own in of_links.items() if own is not None and link in over]
     return math.sqrt(sum(half**2 for half in halves) * seconds / (setting["measured_s"] * setting["seeds"]))

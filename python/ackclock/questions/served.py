@@ -64,8 +64,9 @@ def served(
     rates = _rates(tree, present[diagnosis.link], remedies)
     made = {"now": lab.kept(now.key)} | {SETTING_NAMES[remedy.name]: lab.kept(remedy.runs) for remedy in remedies}
     needs = {SETTING_NAMES[remedy.name]: remedy.needs for remedy in remedies if remedy.needs is not None}
-    waits = dict(_waits(lab, {"now": (now.key, present)}))
-    waits |= _waits(lab, {SETTING_NAMES[remedy.name]: (remedy.runs, remedy.settings) for remedy in remedies})
+    settings = {"now": (now.key, present)}
+    settings |= {SETTING_NAMES[remedy.name]: (remedy.runs, remedy.settings) for remedy in remedies}
+    waits = dict(_waits(lab, settings))
     packets = PEOPLE.sure if sure else PEOPLE.packets
     return people(trees, diagnosis.link, own, seed, _one_way(now), rates, packets, before, made, needs, waits)
 

@@ -370,8 +370,8 @@ def _causes(
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
     clear = clear_way_back(tree, lab.link, symptom.key)
     general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
-    same = {effect.change.done for effect in applied(specific, tree)}
-    others = [other for other in others if not {effect.change.done for effect in applied([other], tree)} & same]
+    of_specific, of_others = ({effect.change.done for effect in applied(of, tree)} for of in (specific, others))
+    others = [] if of_others & of_specific else others  # the same change
     every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}

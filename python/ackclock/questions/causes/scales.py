@@ -333,7 +333,6 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         trips: MIN_ROUND_TRIPS * rtt,
         f"what {packets:.0f} packets take": packets / rate,
     }
-    short = _managed(link["queue"])
     cycle = adapted = 0.0
     count = sum(int(flow["count"]) for flow in flows if "congestion" in flow)
     for flow in flows:
@@ -343,7 +342,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, own)
         if own:
             times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
-        if short:
+        if _kept_short(link["queue"]):
             cycle = max(cycle, min(_fading(flow["congestion"], rate / max(count, 1), rtt), MOST_FADED / rate))
         probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
@@ -379,13 +378,13 @@ def _expected_wait(link: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], 
     """Return the longest wait that the buffer, its AQM and the controls make expect, s; `rate` in packets a second."""
     queue = link["queue"]
     by_delay = all(str(flow["congestion"]["kind"]) in BY_DELAY for flow in flows if "congestion" in flow)
-    wait = min(capacity(link, packet), MANAGED if _managed(queue) or by_delay else 10.0)
+    wait = min(capacity(link, packet), MANAGED if _kept_short(queue) or by_delay else 10.0)
     if queue.get("aqm") == "threshold" and queue.get("ecn", False) and all(flow.get("ecn", False) for flow in flows):
         wait = min(wait, 2 * quantities(queue["threshold"])[0] / rate)
     return wait
 
 
-def _managed(queue: Mapping[str, Any]) -> bool:
+def _kept_short(queue: Mapping[str, Any]) -> bool:
     """Whether an AQM or a scheduler keeps a queue short, whatever room it has."""
     return queue.get("aqm") != "drop-tail" or queue.get("scheduler", "none") != "none"
 

@@ -31,14 +31,12 @@ LEAST_LOSS: Final = 1e-4
 """A loss that moves by less does not count as moving, ..."""
 LEAST_IDLE: Final = 2e-3
 """... nor do idle times; delays by less than the time of a packet do not."""
-
-
 VAGUE: Final = 0.25
-"""A median wait whose interval is half of it wide ..."""
+"""A median wait is hardly known if half its interval is more than this part of it, ..."""
 VAGUE_S: Final = 0.002
-"""... and so many seconds is not known yet ..."""
+"""... and more than this, s; longer runs of it are made ..."""
 VAGUE_PACKETS: Final = 4_000_000
-"""... where all its runs take no more packets than this if they are longer."""
+"""... while all of them together take no more packets than this."""
 
 
 def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
@@ -47,7 +45,7 @@ def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> boo
 
 
 def _vague(runs: Sequence[Numbers]) -> bool:
-    """Whether the wait is known badly, and might be on the other side of its limit: runs as short miss what is slow."""
+    """Whether the wait is hardly known, and may be on the other side of its limit: short runs miss what is slow."""
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
     apart = abs(wait.mean - limit)
     return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart / AHEAD))

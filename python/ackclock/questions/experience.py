@@ -94,7 +94,7 @@ class Experience:
         return max(estimate.half if math.isfinite(estimate.half) else 0.0, self._by_swing(measure))
 
     def _by_swing(self, measure: Measure) -> float:
-        """Half the interval that a measure has by that of the round trip: a page takes so many of these."""
+        """Half the interval of a measure by that of the round trip alone: the time of a page is in proportion to it."""
         if measure in ("added", "ping"):
             return self.swing
         if measure == "page" and self.ping > 0 and math.isfinite(self.page):

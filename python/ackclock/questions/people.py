@@ -439,7 +439,7 @@ def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str,
 
 
 def _swing(waits: Mapping[str, Wait], links: Collection[str], runs: Sequence[Experience]) -> float:
-    """Half the interval of the waits at some links in runs of this length, s: as the root of the time."""
+    """Half the interval of the waits at some links in runs of this length, s; it narrows as the root of the time."""
     seconds = sum(experience.seconds for experience in runs)
     known = [wait for link, wait in waits.items() if link in links]
     return math.sqrt(sum(wait.half**2 * wait.seconds for wait in known) / seconds) if seconds else 0.0

@@ -453,7 +453,7 @@ def _roomy(tree: Tree, link: str, present: Measured) -> bool:
 
 def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
     """
-    Whether streams lose packets without all other traffic, for all that some runs tell.
+    Whether streams lose more than they bear without all other traffic, by the mean of some runs.
 
     Less of them fits a queue in bytes, whatever fills it.
     """

@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: page test-page site attack help setup run check lint types mypy stubs unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: page test-page site attack help setup run check lint types mypy stubs unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published reports validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -43,7 +43,7 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory --jobs 2 types
 
-SCRIPTS := benches docs/algorithms docs/examples docs/extension validation $(addprefix validation/,agreement causes charts cluster l4s linux ns2 packetdrill published)
+SCRIPTS := benches docs/algorithms docs/examples docs/extension validation $(addprefix validation/,agreement causes charts cluster l4s linux ns2 packetdrill published reports)
 MORE_SCRIPTS := benches/peers docs/standards validation/stacks
 TYPED = MYPYPATH=validation/agreement:validation/l4s:validation/linux:tests:docs/algorithms $(BIN)/mypy --no-error-summary
 
@@ -176,6 +176,10 @@ page/node_modules/.package-lock.json: page/package.json page/package-lock.json
 	@touch $@
 
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+JOBS ?= 1
+reports: setup page/node_modules/.package-lock.json ## every report of every scenario, opened in a browser: out/reports (hours; resumes; JOBS= at a time, ONLY=expression, BROWSER=)
+	@$(BIN)/python validation/reports/reports.py --jobs $(JOBS) --only '$(ONLY)' --browser '$(BROWSER)'
+
 BITS ?= 200
 test-page: page setup ## the page: lints, types, units, the same bits as native, and in a browser where there is one (BROWSER=)
 	cd page && npm run --silent lint && npm run --silent unit

@@ -4,18 +4,16 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { encode } from '../src/address';
+import { accessible, launched, overheard, wide } from './chromium';
 import { serve } from './server';
 
 const [program, shots] = process.argv.slice(2) as [string, string | undefined];
 if (shots) mkdirSync(shots, { recursive: true });
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { server, url, requests } = await serve(`${root}python/ackclock/present/page_files`);
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
-const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const browser: Browser = await chromium.launch({ executablePath: program, args: [...FLAGS, ...QUIET] });
-const axe = readFileSync(`${root}page/node_modules/axe-core/axe.min.js`, 'utf8');
+const browser = await launched(program);
 const problems: string[] = [];
 const only = new RegExp(process.env.ONLY ?? '');
 const VISITS = 3;
@@ -32,16 +30,8 @@ async function cpu(): Promise<number> {
 /** A page that complains of what a visitor would not see. */
 async function opened(hash = '', width = 1280, dark = false): Promise<Page> {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? 'dark' : 'light' });
-  page.on(
-    'console',
-    (message) => ['error', 'warning'].includes(message.type()) && say(`${hash}: console: ${message.text()}`),
-  );
-  page.on('pageerror', (error) => say(`${hash}: ${error.message}`));
-  page.on(
-    'request',
-    (request) =>
-      !request.url().startsWith(url) && !/^(blob|data):/.test(request.url()) && say(`request: ${request.url()}`),
-  );
+  const own = (address: string) => address.startsWith(url) || /^(blob|data):/.test(address);
+  overheard(page, (what) => say(`${hash}: ${what}`), own);
   await page.goto(url + hash);
   return page;
 }
@@ -55,30 +45,8 @@ async function settled(page: Page, limit = 120_000): Promise<void> {
   await page.waitForTimeout(300);
 }
 
-async function accessible(page: Page, name: string): Promise<void> {
-  // the policy of the page allows no script of others; the debugger may
-  const client = await page.context().newCDPSession(page);
-  await client.send('Runtime.evaluate', { expression: axe });
-  const { result } = await client.send('Runtime.evaluate', {
-    expression: `axe.run(document).then((all) => JSON.stringify(all.violations.map((one) => one.id + ': ' + one.nodes.map((n) => n.target + ' ' + n.any.map((a) => a.message)).slice(0, 3).join(' | '))))`,
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  for (const violation of JSON.parse(String(result.value)) as string[]) say(`${name}: axe: ${violation}`);
-}
-
 async function fits(page: Page, name: string): Promise<void> {
-  // figures take a new width in the frame after it
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  if (over > 0) {
-    const wide = await page.evaluate(() =>
-      [...document.querySelectorAll('body *')]
-        .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
-        .map((element) => `${element.tagName}.${element.className}`),
-    );
-    say(`${name}: ${over} pixels wider than the screen: ${wide.slice(0, 4)}`);
-  }
+  for (const what of await wide(page)) say(`${name}: ${what}`);
 }
 
 async function check(name: string, what: () => Promise<void>): Promise<void> {
@@ -132,7 +100,7 @@ async function everywhere(page: Page, name: string): Promise<void> {
       await page.waitForTimeout(150);
       const where = `${name}, ${width} px, ${theme}`;
       await fits(page, where);
-      await accessible(page, where);
+      for (const violation of await accessible(page)) say(`${where}: ${violation}`);
       if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${theme}.png`, fullPage: true });
     }
   }

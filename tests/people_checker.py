@@ -161,7 +161,11 @@ def _there(flow: Mapping[str, Any], tree: Mapping[str, Any], begin: float, end: 
 
 
 def _swing(answer: Mapping[str, Any], name: str, setting: Mapping[str, Any]) -> float:
-    """Half the interval of a round trip, s, by that of the waits in the longer runs without probes."""
+    """
+    Half the interval of a round trip, s, by that of the waits in the longer runs without probes.
+
+    Where a small packet waits for a tenth of the others' time, so it does of what that varies by.
+    """
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     keys = [other for other in answer["runs"] if SETTINGS.get(other.partition(": ")[0]) == name]
     parts = [answer, *answer.get("beside", [])]
@@ -171,11 +175,13 @@ def _swing(answer: Mapping[str, Any], name: str, setting: Mapping[str, Any]) -> 
     runs = answer["runs"][key if name == "now" else keys[0]].get("numbers", [])
     seconds = sum(run["window"][1] - run["window"][0] for run in runs)
     path = answer["people"]["path"]
-    flows = [flow for flow in answer["runs"][key]["scenario"]["flows"] if flow["path"] == path]
-    back: list[str] = next((flow["reverse_path"] for flow in flows if flow.get("reverse_path", "none") != "none"), [])
-    over = {*path, *back}
-    halves = [own["delay_p50_half"] or 0.0 for link, own in of_links.items() if own is not None and link in over]
-    return math.sqrt(sum(half**2 for half in halves) * seconds / (setting["measured_s"] * setting["seeds"]))
+    back = _senders(answer["runs"][key]["scenario"], path).get("reverse_path", "none")
+    over = {*path, *([] if back == "none" else back)}
+    own = [setting for link, setting in of_links.items() if setting is not None and link in over]
+    halves = math.sqrt(sum((of["delay_p50_half"] or 0.0) ** 2 for of in own))
+    wait, others = setting["ping_s"] - setting["ping_base_s"], sum(of["delay_p50"] or 0.0 for of in own)
+    part = min(max(wait, 0.0) / others, 1.0) if others > 0 else 1.0
+    return part * halves * math.sqrt(seconds / (setting["measured_s"] * setting["seeds"]))
 
 
 def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -264,16 +270,32 @@ def _wrong_own(people: Mapping[str, Any], scenario: Any) -> list[str]:
 
 
 def _wrong_path(answer: Mapping[str, Any], scenario: Any) -> list[str]:
-    """People, and their download, are on the path of the first endless flows over the judged link, or back."""
+    """People, and their download, are on the path of the first endless flows over the link, or back if faster."""
     flows = [flow for flow in scenario.canonical["flows"] if answer["link"] in flow["path"]]
     endless = [flow for flow in flows if flow["traffic"]["kind"] == "bulk"]
-    user, said, of = (endless or flows)[0], list(answer["people"]["path"]), answer["people"]["download_of"]
-    for flow in scenario.canonical["flows"]:
-        ways = [flow["path"], flow.get("reverse_path")]
-        if flow["traffic"]["kind"] == "bulk" and ways == [user.get("reverse_path"), user["path"]]:
-            user = max(user, flow, key=lambda one: _carried(scenario.canonical, one["path"]))
-    faults = [] if list(user["path"]) == said else [f"people over {said}, not over {user['path']}"]
-    return faults + ([] if of in (None, user["name"]) else [f"a download of {of}, not of {user['name']}"])
+    there, said, of = (
+        list((endless or flows)[0]["path"]),
+        list(answer["people"]["path"]),
+        answer["people"]["download_of"],
+    )
+    back = (endless or flows)[0].get("reverse_path", "none")
+    if back != "none" and _carried(scenario.canonical, back) > _carried(scenario.canonical, there):
+        there = list(back)
+    faults = [] if there == said else [f"people over {said}, not over {there}"]
+    name = _senders(scenario.canonical, said)["name"]
+    return faults + ([] if of in (None, name) else [f"a download of {of}, not of {name}"])
+
+
+def _senders(tree: Mapping[str, Any], path: Any) -> dict[str, Any]:
+    """The first endless flows over a path, else the first others, or those of the way back, the other way about."""
+    over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
+    tcp = [flow for flow in over if "congestion" in flow]
+    endless = [flow for flow in tcp if flow["traffic"]["kind"] == "bulk"]
+    if not tcp:
+        for flow in tree["flows"]:
+            if list(flow.get("reverse_path", [])) == list(path):
+                return {**flow, "path": list(path), "reverse_path": list(flow["path"])}
+    return dict((endless or tcp or over)[0])
 
 
 def _wrong_starts(flows: list[dict[str, Any]], scenario: Any) -> list[str]:
@@ -348,8 +370,7 @@ def _probes(
     packets may come beside the call, `together`.
     """
     over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
-    endless = [flow for flow in over if flow["traffic"]["kind"] == "bulk"]
-    user = (endless or over)[0]
+    endless, user = [flow for flow in over if flow["traffic"]["kind"] == "bulk"], _senders(tree, path)
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
     numbers = [ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", str(user["rtt"]))]
     base = sum(numbers) / len(numbers)
@@ -433,7 +454,7 @@ def _plain(rtt: Any) -> bool:
 def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) -> list[str]:
     """The added round trip now, against a run of as long with another seed."""
     tree = scenario.canonical
-    user = next(flow for flow in tree["flows"] if list(flow["path"]) == list(answer["path"]) and "congestion" in flow)
+    user = _senders(tree, answer["path"])
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
     crossed = [*answer["path"], *back]
     plain = all(

@@ -1522,3 +1522,19 @@ def test_more_throughput_of_flows_that_lock_takes_more_seeds() -> None:
     assert rate.half > 0.02
     assert abs(rate.change - (0.925 - 0.908)) < rate.half
     assert len(why.diagnosis.lab.record["instead: FQ-CoDel"]["seeds"]) == 8
+
+
+def test_a_fast_link_in_series_carries_no_more_than_the_narrow_one() -> None:
+    """A LAN of 1 Gbit/s before a line of 20 took all packets of an answer: one run, and no page."""
+    flows: list[dict[str, Any]] = [
+        {"name": "tcp", "count": 2, "path": ["lan", "wan"], "reverse_path": ["back"], "rtt": "30 ms"},
+        {"name": "call", "path": ["lan"], "rtt": "30 ms", "packet_size": "200 B",
+         "traffic": {"kind": "cbr", "rate": "80 kbit/s"}},
+    ]  # fmt: skip
+    rates = {"lan": "1 Gbit/s", "wan": "12 Mbit/s", "back": "120 Mbit/s"}
+    links = [{"name": name, "rate": rate, "delay": "1 ms"} for name, rate in rates.items()]
+    tree = ac.Scenario({"scenario": {"duration": "20 s"}, "link": links, "flows": flows}).canonical
+    assert scales.pace(tree) == pytest.approx(1000 + 50 + 1000 + 1000)
+    flows[1]["traffic"]["rate"] = "2 Gbit/s"
+    tree = ac.Scenario({"scenario": {"duration": "20 s"}, "link": links, "flows": flows}).canonical
+    assert scales.pace(tree) == pytest.approx(1e9 / 12000 + 1000 + 1000)

@@ -17,7 +17,7 @@ from ackclock.present.text.people import _call, footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.experience import GRADES, Experience
 from ackclock.questions.home import home
-from ackclock.questions.people import PAGE, People, Wait, _probed, own_call, people
+from ackclock.questions.people import PAGE, People, Wait, _probed, _user, own_call, people
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -33,11 +33,14 @@ def deep() -> Experience:
 def test_a_short_run_knows_a_slow_queue_less() -> None:
     """ "A game, there and back 1.162 s ± 0.034 s" of 71 s in a queue that swings for minutes: 1.02 s over ten times."""
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
-    known = {"down": Wait(0.004, 2931.0), "up": Wait(0.003, 2931.0), "elsewhere": Wait(1.0, 2931.0)}
+    known = {"down": Wait(0.004, 2931.0, 0.1), "up": Wait(0.003, 2931.0, 0.0), "elsewhere": Wait(1.0, 2931.0, 9.0)}
     now = people({"now": tree}, "down", LENGTH, waits={"now": known}).settings["now"]
     runs = sum(run.seconds for run in now.runs)
     half = math.hypot(0.004, 0.003) * math.sqrt(2931.0 / runs)
     assert now.half("ping") == now.half("added") == pytest.approx(half)
+    others = known | {"up": Wait(0.003, 2931.0, 10 * now.added - 0.1)}  # of which small packets wait for a tenth
+    apart = people({"now": tree}, "down", LENGTH, waits={"now": others}).settings["now"]
+    assert apart.swing == pytest.approx(half / 10)
     assert now.half("page") >= 0.999 * now.page * half / now.ping
     assert now.call is not None
     lost = 1 - (1 - now.call.lost) * (1 - now.call.late)
@@ -490,3 +493,30 @@ def test_a_page_finds_the_queue_that_flows_fill_between_pages() -> None:
     (median,) = rows[(rows["class"] == "pages") & (rows["sizes"] == "all")]["fct_p50"]
     assert now.page > 3.0
     assert abs(now.page - median - 2 * now.ping) < now.half("page") + 1.5
+
+
+def test_pages_come_down_a_line_whose_endless_flows_go_up() -> None:
+    """An upload beside somebody's web traffic: pages of 25 s "over up", where those of the file took 2 s."""
+    tree = home("16 Mbit/s", "2 Mbit/s", "30 ms", queue=DEEP, web=True).canonical
+    tree["flows"] = [flow for flow in tree["flows"] if flow["name"] != "downloads"]
+    answer = people({"now": tree}, "up", LENGTH)
+    assert answer.path == ("down",)
+    (pages,) = [_user(tree, "up")["name"]]
+    assert next(flow for flow in tree["flows"] if flow["name"] == pages)["traffic"]["kind"] == "http"
+    tree["flows"] = [flow for flow in tree["flows"] if flow["path"] == ["up"]]
+    alone = people({"now": tree}, "up", LENGTH)
+    assert alone.path == ("down",)
+    assert alone.settings["now"].page < 8 * PAGE / 2e6
+    assert math.isnan(alone.settings["now"].download)
+
+
+def test_pages_that_load_slowly_are_waited_for() -> None:
+    """ "A page: in some run fewer than 3 loaded in 75 s" of pages that took 14 s, as many packets were lost."""
+    tree = home("2 Mbit/s", "2 Mbit/s", "600 ms", queue=DEEP).canonical
+    next(link for link in tree["link"] if link["name"] == "down")["loss"] = 0.02
+    answer = people({"now": tree}, "down", LENGTH)
+    now = answer.settings["now"]
+    assert now.page > 20.0
+    assert now.page_seconds == pytest.approx(4 * now.seconds)
+    short = people({"now": tree}, "down", LENGTH, packets=15_000)
+    assert math.isnan(short.settings["now"].page)

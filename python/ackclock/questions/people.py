@@ -68,7 +68,9 @@ UNLIKE: Final = 0.3
 UNLIKE_S: Final = 0.005
 """... if the wait differs by this at least, s."""
 FEWEST: Final = 3
-"""Pages that must be loaded for their time to be told."""
+"""Pages that must be loaded for their time to be told, ..."""
+PATIENCE: Final = 4.0
+"""... in runs so many times as long, where they load too slowly and packets last."""
 LIGHT: Final = 0.02
 """Pages that are less than this part of a link's rate load beside call and pings, else each has its own run."""
 ALIKE: Final = 0.25
@@ -92,6 +94,8 @@ class Wait:
     """Half the 95 % interval of its median, s."""
     seconds: float
     """Measured time of all runs that tell it together, s."""
+    median: float
+    """s."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,8 @@ def people(
     trees
         Canonical scenarios with the same links and flows, by the names of their settings.
     link
-        The link; pages and downloads come over the path of the first endless flows that cross it, or of those the other
-        way where that is faster.
+        The link; pages and downloads come over the path of the first endless flows that cross it, or the other way
+        where that is faster.
     length
         Time that the first of the scenarios needs.
     seed
@@ -233,6 +237,8 @@ def people(
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
+    if NAMES[2] not in own:
+        answer = _with_slow_pages(trees, user, own, answer, times, packets, seed)
     over = {*path, *returning(user)}
     settings = {key: _mean(runs, _swing((waits or {}).get(key, {}), over, runs)) for key, runs in answer.items()}
     left = tuple(key for key in trees if key not in settings)
@@ -344,6 +350,34 @@ def _of_own(
     return with_pages, {probe: name for probe, name in own.items() if probe != NAMES[2]}
 
 
+def _with_slow_pages(
+    trees: Mapping[str, Mapping[str, Any]],
+    user: Mapping[str, Any],
+    own: Mapping[str, str],
+    answer: Mapping[str, Sequence[Experience]],
+    lengths: Mapping[str, Length],
+    packets: float,
+    seed: int,
+) -> dict[str, list[Experience]]:
+    """Tell the time of pages too few of which were loaded in some run of a setting from longer runs of it."""
+    slow = {key for key, runs in answer.items() if not all(math.isfinite(own.page) for own in runs)}
+    told = {key: list(runs) for key, runs in answer.items()}
+    if once(next(iter(trees.values()))) or _unfit(next(iter(trees.values())), user):
+        return told
+    longer = {}
+    for key in slow & lengths.keys():
+        most = packets / pace(trees[key]) - lengths[key].warm
+        length = replace(lengths[key], measured=min(PATIENCE * lengths[key].measured, most))
+        if length.measured > lengths[key].measured:
+            sets = _probed(trees[key], user, length, own)
+            longer[key] = [sets[min(1, len(sets) - 1)]]
+    if longer:
+        tell("probes: slow pages beside the traffic")
+        pages = _in_runs(longer, seed, lambda results: _pages(results[0]))
+        told |= {key: [_with_pages(*pair) for pair in zip(told[key], pages[key], strict=False)] for key in longer}
+    return told
+
+
 def _in_runs(
     built: Mapping[str, Sequence[Mapping[str, Any]]], seed: int, tell_of: Callable[[list[Result]], _Told]
 ) -> dict[str, list[_Told]]:
@@ -439,10 +473,18 @@ def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str,
 
 
 def _swing(waits: Mapping[str, Wait], links: Collection[str], runs: Sequence[Experience]) -> float:
-    """Half the interval of the waits at some links in runs of this length, s; it narrows as the root of the time."""
+    """
+    Half the interval of the waits at some links in runs of this length, s; it narrows as the root of the time.
+
+    Small packets that wait less than the median, as in a queue of their own, swing by that part of it.
+    """
     seconds = sum(experience.seconds for experience in runs)
     known = [wait for link, wait in waits.items() if link in links]
-    return math.sqrt(sum(wait.half**2 * wait.seconds for wait in known) / seconds) if seconds else 0.0
+    if not seconds or not known:
+        return 0.0
+    median, added = sum(wait.median for wait in known), sum(experience.added for experience in runs) / len(runs)
+    part = added / median if added < median else 1.0
+    return part * math.sqrt(sum(wait.half**2 * wait.seconds for wait in known) / seconds)
 
 
 def _mean(runs: Sequence[Experience], swing: float) -> Experience:
@@ -471,13 +513,19 @@ def _mean(runs: Sequence[Experience], swing: float) -> Experience:
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
-    """The class of flows whose path the people are on: of the two ways of a line, pages come over the faster."""
+    """
+    The class of flows whose path the people are on: of the two ways of a line, pages come over the faster.
+
+    Of the faster it is the first endless one, else the first of TCP; without any, the other way's senders are there.
+    """
     over = [flow for flow in tree["flows"] if link in flow["path"]]
     flow: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
     ways = [returning(flow), list(flow["path"])]
     if not ways[0] or _narrowest(tree, ways[0]) <= _narrowest(tree, ways[1]):
         return flow
-    return next((one for one in bulk(tree, ways[0][0]) if [list(one["path"]), returning(one)] == ways), flow)
+    there = [one for one in tree["flows"] if [list(one["path"]), returning(one)] == ways and "congestion" in one]
+    endless = [one for one in there if one["traffic"]["kind"] == "bulk"]
+    return next(iter([*endless, *there]), {**flow, "path": ways[0], "reverse_path": ways[1]})
 
 
 def _base(user: Mapping[str, Any]) -> float:
@@ -540,14 +588,14 @@ def _probed(
     With pages alone where the scenario has an `own` call: as its own pages, where it has some. Else pages, like
     downloads, come from the user's senders, with the congestion control that these have in this scenario.
     """
-    (user,) = (flow for flow in tree["flows"] if flow["name"] == user["name"])
+    (senders,) = (flow for flow in tree["flows"] if flow["name"] == user["name"])
     base = f"{_base(user):.9g} s"
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}
     voice = keys | {"packet_size": VOICE["packet_size"], "traffic": {"kind": "cbr", "rate": VOICE["rate"]}}
     calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
     calls += [voice | {"name": NAMES[1], "path": back}] if back else []
-    sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), user)
+    sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), senders)
     congestion = sender.get("congestion", {"kind": "cubic"})
     if congestion["kind"] == ENDPOINT:  # it carries no pages
         congestion = {"kind": "cubic"}

@@ -78,8 +78,8 @@ def _waits(
     for name, (key, links) in settings.items():
         windows = [numbers["window"] for numbers in lab.record[key]["numbers"]] if key in lab.record else []
         seconds = sum(end - begin for begin, end in windows)
-        halves = {link: setting.delay_p50_half for link, setting in links.items()}
-        yield name, {link: Wait(half, seconds) for link, half in halves.items() if math.isfinite(half)}
+        waits = {link: Wait(own.delay_p50_half, seconds, own.delay_p50) for link, own in links.items()}
+        yield name, {link: wait for link, wait in waits.items() if math.isfinite(wait.half)}
 
 
 def _as_at_first(diagnosis: Diagnosis) -> bool:

@@ -24,6 +24,8 @@ ALIKE: Final = "neither is better by more than chance"
 """Where no measure that is preferred differs."""
 TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
+OF_TRANSFERS: Final = ("finished", "completion")
+"""Gains of the flows' own transfers, stated beside those of links; what a page gains the verdict for people says."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
 DEAR: Final = 0.1
@@ -98,9 +100,9 @@ def _many(balance: Balance) -> bool:
 def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     """Return gains, costs but the throughput, and all with what is paid."""
     balance, many = remedy.balance, _many(remedy.balance)
-    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key == "finished"]
-    if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside the one that is longer, those shorter
-        of_links += [gain for gain in balance.gains if gain.key in TIMES]
+    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key in OF_TRANSFERS]
+    if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside transfers that are longer
+        of_links += [gain for gain in balance.gains if gain.key == "page"]
     gains = _by_link(of_links or balance.gains, many, _tails(balance)) or _freed(balance)
     dear = [cost for cost in balance.costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
     unpaid = [] if gains else dear  # which nothing pays for

@@ -137,11 +137,27 @@ def policed(link: Mapping[str, Any]) -> bool:
 
 
 def pace(tree: Mapping[str, Any]) -> float:
-    """Return the packets that a scenario's links carry in a second at most, of the size that TCP's have there."""
+    """
+    Return the packets that a scenario's links carry in a second at most, of the size that TCP's have there.
+
+    Over a link go no more data and ACKs than the narrowest links of the flows let through, and no more streams than
+    are sent.
+    """
     busy = crossed(tree["flows"])
-    adaptive = {"flows": [flow for flow in tree["flows"] if "congestion" in flow]}
-    there = (link for link in tree["link"] if link["name"] in busy)
-    return sum(carried(link) / (8 * packet_size(adaptive, link["name"])) for link in there)
+    tcp = [flow for flow in tree["flows"] if "congestion" in flow]
+    streams = [flow for flow in tree["flows"] if "congestion" not in flow]
+    there = [link for link in tree["link"] if link["name"] in busy]
+    rates = {link["name"]: carried(link) / (8 * packet_size({"flows": tcp}, link["name"])) for link in there}
+
+    def sent(stream: Mapping[str, Any]) -> float:
+        size = min(quantities(stream["packet_size"]) or [1500.0])
+        return int(stream["count"]) * max(quantities(stream["traffic"]["rate"]) or [math.inf]) / (8 * size)
+
+    most = 0.0
+    for name, rate in rates.items():
+        narrow = {min(flow["path"], key=rates.__getitem__) for flow in tcp if name in [*flow["path"], *returning(flow)]}
+        most += min(rate, sum(rates[own] for own in narrow) + sum(sent(own) for own in streams if name in own["path"]))
+    return most
 
 
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:

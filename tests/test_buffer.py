@@ -230,6 +230,21 @@ def test_seeds_that_are_one_run_have_no_interval(reno: Buffer) -> None:
     assert "± 0 %" not in str(alike)
 
 
+def test_a_fast_link_of_short_round_trips_is_answered_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10 Gbit/s and 100 us each size took 15 M steps of the equations, of 40 s, and three runs of 4 M packets."""
+    (only,) = ac.buffer("10 Gbit/s", "100 us", flows=16, size="14 packets", target=0.9, seeds=1).sizes
+    assert only.length < 3
+    assert only.equations is not None
+    assert only.equations.delay_mean == pytest.approx(16.8e-6, rel=0.01)  # of the finer steps
+    assert abs(only.utilization - 0.9955) < only.half  # runs of 12 s
+    assert abs(only.delay_mean - 12.18e-6) < only.delay_mean_half
+    module = importlib.import_module("ackclock.questions.buffer")
+    monkeypatch.setattr(module, "STEPS", (1, 1000))
+    answer = ac.buffer("100 Mbit/s", "1 ms", flows=4, size="14 packets", target=0.5, seeds=1)
+    assert answer.sizes[0].equations is None
+    assert "say nothing: at a round trip of 1 ms 7.5 s of a run are" in answer.headline
+
+
 def test_what_takes_too_many_packets_says_how_to_go_on() -> None:
     answer = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", size=("1000 packets",))
     assert math.isnan(answer.sizes[0].utilization)

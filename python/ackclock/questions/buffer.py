@@ -24,7 +24,7 @@ from ..core._words import among, finite
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError, ScenarioError
-from ..core.meanfield import meanfield
+from ..core.meanfield import COARSE, meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, rate_or_scenario, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
@@ -34,7 +34,19 @@ from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, GLANCE, Effort
 from .causes.ablations import contested
 from .causes.experiment import chosen
-from .causes.scales import Length, bits, bulk, lasting, needed, once, packet_size, policed, quantities, timed
+from .causes.scales import (
+    MIN_MEASURED_S,
+    Length,
+    bits,
+    bulk,
+    lasting,
+    needed,
+    once,
+    packet_size,
+    policed,
+    quantities,
+    timed,
+)
 from .causes.shapers import scheduler
 from .phases import same
 
@@ -61,6 +73,17 @@ those are stated that end the runs, left out the mean in 15 of 100 cases over te
 """
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
+MEASURED: Final = 1_000_000
+"""
+Packets after which the first runs of a size end, where nothing slow asks for more, on links that carry them in less
+than the time that is else measured at least; ...
+"""
+TIMERS: Final = 1.0
+"""... but not before so many seconds, several of the senders' timers."""
+STEPS: Final = (1_000_000, 4_000_000)
+"""Steps of a size's equations above which they are made longer, for a per cent, and above which they are left out."""
+CELLS, FINE = 4.0, 200.0
+"""Cells per packet, and steps in the shortest round trip, of equations that are not longer."""
 PARTS: Final = 4
 """Parts of the measured time in which the equations' queue is averaged."""
 SETTLED: Final = 0.1
@@ -463,8 +486,8 @@ class _Lab:
         entry = link_of(changed, self.link)
         entry["queue"]["capacity"] = f"{packets} packets"
         own = lasting(changed, needed(changed, self.link)) if once(changed) else None
-        length = own or needed(changed, self.link)
         pace = sum(bits(link) for link in changed["link"]) / (8 * self.packet)
+        length = own or needed(changed, self.link, least=min(max(MEASURED / pace, TIMERS), MIN_MEASURED_S))
         scenario = Scenario(timed(changed, length))
         first, short = int(changed["scenario"]["seed"]), length
         runs: list[Result] = []
@@ -563,9 +586,15 @@ class _Lab:
     def _averages(self, scenario: Scenario, length: Length) -> Averages | None:
         if self.reason:
             return None
+        shortest = min((trip for flow in self.tree["flows"] for trip in quantities(flow["rtt"]) if trip), default=0.1)
+        trips = length.total / shortest
+        cells, fineness = (CELLS, FINE) if trips * FINE <= STEPS[0] else COARSE
+        if trips * fineness > STEPS[1] * max(self.budget / BUFFER.packets, 1.0):
+            self.reason = str(state("buffer.steps", rtt=shortest, seconds=length.total, steps=trips * fineness / 1e6))
+            return None
         tell(str(state("buffer.mean-field", link=self.link, seconds=length.total)))
         try:
-            solution = meanfield(scenario)
+            solution = meanfield(scenario, cells_per_packet=cells, steps_per_rtt=fineness)
             row: Any = solution.json()["links"][self.link]
         except (AckclockError, ValueError) as error:
             said = error.diagnostics[0].problem if isinstance(error, ScenarioError) else str(error).splitlines()[0]

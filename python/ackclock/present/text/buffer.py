@@ -18,6 +18,7 @@ NEAR = 0.01
 
 STATEMENTS: Final = {
     "mean-field": "{link}: mean-field equations over {seconds:time}",
+    "steps": "at a round trip of {rtt:time} {seconds:time} of a run are {steps:.0f} million of their steps: too many",
     "part": "{link}: packets with the flows, the rate and the buffer divided by {divisor}",
 }
 

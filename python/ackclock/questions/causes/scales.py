@@ -320,7 +320,7 @@ def first_crossed(tree: Mapping[str, Any], links: Sequence[str]) -> dict[str, st
     return {name: own[0] for name, own in crossed.items() if own}
 
 
-def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Length:
+def needed(tree: Mapping[str, Any], name: str, wait: float | None = None, *, least: float = MIN_MEASURED_S) -> Length:
     """
     Return how long a scenario must run to say something of a link.
 
@@ -332,6 +332,8 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         Of the link.
     wait
         Longest queueing delay, s, where it is known; else what the buffer allows.
+    least
+        Measured time at least, s.
     """
     link = link_of(tree, name)
     flows = bulk(tree, name) or [flow for flow in tree["flows"] if name in flow["path"]]
@@ -345,7 +347,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     trips = f"{MIN_ROUND_TRIPS} round trips" + (" and fillings of the policer's bucket" if bucket > wait else "")
     packets = MIN_MEASURED_PACKETS / (1 - _random_load(tree, link)) ** 2
     times = {
-        LEAST_TIME: MIN_MEASURED_S,
+        f"{least:g} s": least,
         trips: MIN_ROUND_TRIPS * rtt,
         f"what {packets:.0f} packets take": packets / rate,
     }

@@ -9,6 +9,7 @@ import pytest
 from ackclock.present.text import tune as words
 from ackclock.questions import tuning
 from ackclock.questions.tuning import _last, _Tuning, tune
+from ackclock.questions.tuning.families import FAMILIES, FULL
 from ackclock.questions.tuning.packets import Run
 from ackclock.questions.tuning.problem import Axis
 from ackclock.questions.tuning.theory import Check, Place
@@ -62,6 +63,44 @@ def test_without_one_that_has_enough_to_spare_the_shortest_is_tried() -> None:
     assert _Tuning._next(asked, rows, 1.0)[0] == {"n": 0}
     assert _Tuning._next(asked, rows, 1.5)[0] == {"n": 1}
     assert _Tuning._next(asked, rows, 9.0)[0] == {"n": 2}
+
+
+def test_a_threshold_for_dctcp_leaves_the_link_used() -> None:
+    """
+    A threshold of 1 to 3 packets, and 83 to 92 % of the link used: no more has margins, since DCTCP swings about it.
+
+    Alizadeh et al. 2010 have a threshold above a seventh of the product for full use, here 12 packets.
+    """
+    found = tune(
+        rate="100 Mbit/s",
+        rtt="10 ms",
+        congestion="dctcp",
+        ranges={"flows": "2..20"},
+        aqm="threshold",
+        target="10 ms",
+        seeds=1,
+        runs=0,
+    )
+    assert found.queue is not None
+    chosen = int(str(found.queue["threshold"]).split()[0])
+    assert 100e6 * 0.01 / 12_000 / 7 < chosen < 30
+    assert min(run.utilization for run in found.runs) >= FULL
+    assert found.theory is None
+    smaller, larger = (note for note in found.notes if note.startswith("with a threshold of "))
+    assert int(smaller.split()[4]) < chosen < int(larger.split()[4])
+    assert "DCTCP swings about a threshold by design" in str(found)
+
+
+def test_of_settings_that_use_enough_the_one_with_the_shortest_delays_is_taken() -> None:
+    class Asked:
+        problem = type("Problem", (), {"need": type("Need", (), {"target": LIMIT})})
+        family = FAMILIES["threshold"]
+
+    asked: Any = Asked()
+    rows = [[run({}, delay, used)] for delay, used in ((1e-3, 0.83), (2e-3, 0.992), (4e-3, 1.0), (20e-3, 1.0))]
+    assert sorted(range(4), key=lambda k: _Tuning._rank(asked, rows[k])) == [1, 2, 0, 3]
+    asked.family = FAMILIES["codel"]
+    assert sorted(range(4), key=lambda k: _Tuning._rank(asked, rows[k])) == [2, 1, 0, 3]
 
 
 def test_an_unstable_setting_has_no_margins() -> None:

@@ -27,6 +27,11 @@ _SWINGS: Final = "in packet runs the queue swings by {part:share} of its mean wi
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
     "no-law": "{kind} has no fluid law",
+    "by-marks": "{controls} swings about a threshold by design, so that margins would ask for one that is too low",
+    "neighbour": (
+        "with a threshold of {threshold} {used:share} of the link or more is used at the corners, with mean delays up "
+        "to {delay:time} (one run at each)"
+    ),
     "service": "the equations know no link of the kind {kind}",
     "left-out": "the equations leave out {what}; packet runs have them",
     "changes": "changes of the file are left out: rates, flows and queues are those of its beginning",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from ...core._words import listed, nearest
+from ...core._words import called, listed, nearest
 from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
@@ -244,6 +244,8 @@ class _Tuning:
         """Why there are no margins; None where there are."""
         if self.family.packets_only:
             return str(state("tune.no-law", kind=self.family.kind))
+        if self.family.kind == "threshold" and (kinds := self.problem.by_marks):
+            return str(state("tune.by-marks", controls=listed([called(kind) for kind in kinds])))
         first = next(iter(self.family.candidates(self.problem, self.problem.need.target)), None)
         if first is None:
             first = {"aqm": "pi", "capacity": "1000 packets"}
@@ -444,7 +446,7 @@ class _Tuning:
         """Return the setting that does best in packet runs."""
         question = self.problem
         corners = question.corners()
-        hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
+        hard = list(corners) if math.isfinite(self.family.full) else [corners[0], *corners[1:][-1:]]
         self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
         runs = self._measured([(queue, point) for queue in queues for point in hard])
         self.tried += len(queues)
@@ -463,7 +465,25 @@ class _Tuning:
             assert tuned.worst is not None
             spare = max(spare, tuned.worst.delay / _longest_delay(row))
         assert best is not None
+        if math.isfinite(self.family.full) and best.queue in queues:
+            self.notes += self._neighbours(queues, rows, queues.index(best.queue))
+            best = replace(best, notes=self.notes)
         return best
+
+    def _neighbours(self, queues: list[Queue], rows: list[list[Run]], chosen: int) -> list[str]:
+        """Say what the next smaller and the next larger threshold would use of the link, and how long packets wait."""
+        return [
+            str(
+                state(
+                    "tune.neighbour",
+                    threshold=queues[k]["threshold"],
+                    used=min(run.utilization for run in rows[k]),
+                    delay=_longest_delay(rows[k]),
+                )
+            )
+            for k in (chosen - 1, chosen + 1)
+            if 0 <= k < len(queues)
+        ]
 
     def _next(self, ranked: list[tuple[Queue, list[Run]]], spare: float) -> tuple[Queue, list[Run]]:
         """
@@ -475,11 +495,16 @@ class _Tuning:
         safe = (one for one in ranked if spare * _longest_delay(one[1]) <= limit)
         return next(safe, min(ranked, key=lambda one: _longest_delay(one[1])))
 
-    def _rank(self, runs: list[Run]) -> tuple[float, float]:
-        """Settings that meet the target first, among them those that use most of the link; then the shortest delays."""
-        over = max(run.delay for run in runs) / self.problem.need.target
-        used = min(run.utilization for run in runs)
-        return (max(over - 1 - TOLERANCE, 0.0), -used)
+    def _rank(self, runs: list[Run]) -> tuple[float, float, float]:
+        """
+        Settings that meet the target first, among them those that use most of the link.
+
+        Of those that use enough of it, the shortest delays.
+        """
+        longest = _longest_delay(runs)
+        used, full = min(run.utilization for run in runs), self.family.full
+        over = max(longest / self.problem.need.target - 1 - TOLERANCE, 0.0)
+        return (over, -min(used, full), longest if used >= full else 0.0)
 
     def _nothing_by_packets(self, notes: list[str]) -> Tuned:
         return Tuned(

@@ -15,6 +15,8 @@ from .theory import Theory
 
 THRESHOLD_HEADROOM: Final = 2.0
 """RED's maximum threshold over the target: the queue then has room to swing about it before every packet is dropped."""
+FULL: Final = 0.99
+"""Part of a link that a threshold is to leave used: each packet more of it lets all others wait."""
 CAPACITY_TARGETS: Final = 4.0
 """Capacity of the queue over the target ..."""
 LEAST_ROOM: Final = 100
@@ -35,6 +37,8 @@ class Family:
     packets_only: bool = False
     later: Callable[[Problem, float], Iterator[Queue]] | None = None
     """Further settings, tried where none of the others meets the demand in packet runs; None without any."""
+    full: float = math.inf
+    """Part of the link that is enough: of settings that use as much, that with the shortest delays is the best."""
 
 
 def _longest(problem: Problem) -> tuple[float, float, float, float]:
@@ -285,7 +289,7 @@ FAMILIES: Final = {
         Family("pie", _pie, _half_interval),
         Family("pi2", _pi2, _half_interval),
         Family("pi", _pi, _half_period),
-        Family("threshold", _threshold),
+        Family("threshold", _threshold, full=FULL),
         Family("codel", _plain(_codel), packets_only=True, later=_plain(_short_codel)),
         Family("fq_codel", _fair(_codel), packets_only=True, later=_fair(_short_codel)),
         Family("cake", _cake, packets_only=True),

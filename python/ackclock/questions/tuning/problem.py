@@ -14,7 +14,7 @@ from ...core.errors import AckclockError
 from ...core.scenario import Scenario, link_of
 from ...core.units import precise_time, rate_text, read_quantity
 from ..causes.experiment import chosen as slowest
-from ..causes.scales import policed, quantities
+from ..causes.scales import BY_MARKS, policed, quantities
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -150,6 +150,12 @@ class Problem:
     need: Need
     ecn: bool
     """Whether all long-lived flows can be marked."""
+
+    @property
+    def by_marks(self) -> list[str]:
+        """Controls of the long-lived flows where all of them reduce their windows by the share of marks; else none."""
+        kinds = list(dict.fromkeys(str(own.entry["congestion"]["kind"]) for own in self.classes))
+        return kinds if self.ecn and all(kind in BY_MARKS for kind in kinds) else []
 
     @property
     def rate(self) -> float:

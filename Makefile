@@ -41,7 +41,7 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	$(MAKE) --no-print-directory --jobs 2 types
+	$(MAKE) --no-print-directory types  # one by one: both write mypy's cache
 
 SCRIPTS := benches docs/algorithms docs/examples docs/extension validation $(addprefix validation/,agreement causes charts cluster l4s linux ns2 packetdrill published reports)
 MORE_SCRIPTS := benches/peers docs/standards validation/stacks

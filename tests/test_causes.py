@@ -812,6 +812,21 @@ def test_a_share_that_another_link_holds_back_is_no_fault_of_this_one() -> None:
     assert cause_of(scenario, "unfair", "a") == ["b, which the same flows cross"]
 
 
+def test_what_was_tried_in_vain_is_named() -> None:
+    """ "Cause not found (1 thing taken away one by one)" of connections that come and go, and not which."""
+    traffic = {"kind": "poisson-arrivals", "load": "90 %", "size": "20 kB"}
+    flow = {"name": "f", "path": ["bottleneck"], "rtt": "40 ms", "traffic": traffic}
+    tree = planted_link(rate="10 Mbit/s", queue={"capacity": "100 packets"}).canonical
+    scenario = ac.Scenario({**tree, "flows": [flow]})
+    (finding,) = (entry for entry in diagnose(scenario).findings if entry.symptom == "delay")
+    assert finding.vain == ("with half the buffer",), "a wait that half the buffer leaves is not the buffer's"
+    said = experiment.sentence(finding, "bottleneck").text
+    assert said.endswith("; cause not found (tried in vain: with half the buffer).")
+    two = replace(finding, vain=("with A", "with B"), pairs=1)
+    said = experiment.sentence(two, "bottleneck").text
+    assert "(tried in vain: with A; with B; two of these at once)" in said
+
+
 def test_streams_that_are_alone_wait_for_themselves() -> None:
     """ "Packets wait long; cause not found" of bursts at twice the rate of the link."""
     burst = {"kind": "on-off", "rate": "20 Mbit/s", "on": "200 ms", "off": "1.5 s"}

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...core._words import counted, listed, within
+from ...core._words import listed, within
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
-from ...core.statement import state
+from ...core.statement import Statement, state
 from ...core.units import index_within, share, share_within, time_within
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
@@ -70,6 +70,10 @@ class Finding:
     """Causes in the path and its traffic first; each alone removes the symptom."""
     tried: tuple[str, ...]
     """Keys of everything that was taken away."""
+    vain: tuple[str, ...]
+    """Changes, each alone, that leave the symptom."""
+    pairs: int
+    """Pairs of changes that were made at once."""
     untried: tuple[str, ...] = ()
     """
     Changes of which the runs do not tell what they leave; where one of the path is the cause, those of its others alone
@@ -148,7 +152,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
             undecided.append(last)
             open_.add(symptom.key)
         elif last.value > last.limit:
-            findings.append(Finding(symptom.key, last, *_causes(lab, tree, present, symptom, seed)))
+            findings.append(_causes(lab, tree, present, symptom, seed, last))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
 
@@ -358,9 +362,7 @@ def _longest(present: Measured) -> float:
     return max((own.delay_p99 for own in present.numbers if not math.isnan(own.delay_p99)), default=0.0)
 
 
-def _causes(
-    lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
-) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int, worst: Evidence) -> Finding:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
     specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
@@ -377,6 +379,7 @@ def _causes(
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
     told, emptied, undecided = set(), list[str](), dict[str, str]()
+    vain, joint = list[str](), list[str]()
     # shares move for long, and so may a start: compared as late
     like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
@@ -390,22 +393,24 @@ def _causes(
             told.add(candidate.key)
             return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
+            vain.append(str(state("causes.half-buffer")))
             return Verdict.KEEPS, None
+        if verdict is Verdict.KEEPS:
+            (joint if candidate.joint else vain).append(candidate.change.done)
         if verdict is not Verdict.UNDECIDED:
             told.add(candidate.key)
         elif not (candidate.joint and {*short.values(), *undecided.values()} & {*candidate.key.split(JOINT)}):
             undecided[candidate.change.done] = candidate.key
         return verdict, cause
 
-    def answer(
-        found: Sequence[Cause | None], *, of_path: bool = False
-    ) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    def answer(found: Sequence[Cause | None], *, of_path: bool = False) -> Finding:
         there = tuple(cause for cause in found if cause is not None)
         keys = {cause.key for cause in there}
         open_ = undecided if of_path else short | undecided
         left = tuple(done for done, key in open_.items() if key not in keys)
         tried = tuple(key for key in names if key in told or key not in {*short.values(), *undecided.values()})
-        return there, tried, left, tuple(dict.fromkeys(emptied))
+        in_vain = tuple(dict.fromkeys(vain))
+        return Finding(symptom.key, worst, there, tried, in_vain, len(joint), left, tuple(dict.fromkeys(emptied)))
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
         there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
@@ -594,8 +599,7 @@ def sentence(finding: Finding, link: str, way: object = "", *, more: bool = Fals
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
     if not finding.causes:
-        tried = state("causes.tried", tried=counted(len(set(finding.tried)), "thing")) if finding.tried else ""
-        text = state("causes.not-found", head=head, tried=tried)
+        text = state("causes.not-found", head=head, tried=_tried(finding))
     else:
         parts = [f"{cause.words} ({cause.done}: {_left(cause.evidence[0], symptom)})" for cause in finding.causes]
         case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
@@ -608,6 +612,14 @@ def sentence(finding: Finding, link: str, way: object = "", *, more: bool = Fals
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
     evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
     return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
+
+
+def _tried(finding: Finding) -> Statement | str:
+    """Return the changes that left the symptom."""
+    if not finding.vain:
+        return ""
+    pairs = state("causes.two-at-once") if finding.pairs else ""
+    return state("causes.tried", tried="; ".join(finding.vain), pairs=pairs)
 
 
 def _left(evidence: Evidence, symptom: Symptom) -> str:

@@ -44,8 +44,9 @@ MOST = 4.409
 
 def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
     """The score and the words of a call, over the interval of the score."""
-    mean, half = setting["call"]["mos"], setting["half"]["mos"]
-    low, high = max(mean - half, 1.0), min(mean + half, MOST)
+    mean, half, (low, high) = setting["call"]["mos"], setting["half"]["mos"], setting["call"]["mos_ends"]
+    assert low == max(mean - half, 1.0), (low, mean, half)
+    assert mean <= high <= min(mean + half, MOST), (high, mean, half)
     users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
     decimals = next((digits for digits in (1, 2, 3) if not (_at_limit(low, digits) or _at_limit(high, digits))), 4)
     scores = [f"{score:.{decimals}f}" for score in (low, high)]

@@ -435,10 +435,37 @@ def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
         assert f"a call has {shown})" in sentence(people)
         return shown
 
-    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.41 (nearly all users dissatisfied to very satisfied"
+    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.39 (nearly all users dissatisfied to very satisfied"
     assert said(74.0, 75.0, 76.0) == "MOS 3.7 to 3.9 (some users dissatisfied"
     assert said(90.1, 90.0, 89.9) == "MOS 4.33 to 4.35 (satisfied to very satisfied"
     assert said(75.0, 75.0, 75.1) == "MOS 3.8 (some users dissatisfied"
+
+
+def test_the_interval_of_a_mos_ends_where_that_without_a_queue_does() -> None:
+    """ "MOS 2.7 to 4.1" over a round trip of 400 ms, where no call has more than 3.9."""
+    blank = Experience(None, math.nan, 0.5, math.nan, math.nan, 0, math.nan, 9.0)
+    *runs, mean = (replace(blank, call=Call(rating, 0.3, 0.05, 0.0, 0.0)) for rating in (50.0, 60.0, 70.0, 60.0))
+    setting = replace(mean, runs=tuple(runs))
+    best = mean_opinion_score(transmission_rating(0.02 + 0.25, 0.0))
+    assert setting.mos + setting.half("mos") > best
+    assert setting.mos_ends == (setting.mos - setting.half("mos"), best)
+    more = replace(blank, call=Call(85.0, 0.2, 0.05, 0.0, 0.0))  # as with a wire that is sometimes faster
+    assert replace(mean, runs=(*runs, more)).mos_ends[1] == more.mos
+
+
+def test_the_probes_are_said_to_be_like_the_first_flows() -> None:
+    """Beside CUBIC pages came over BBR, the control of the first class, and the text did not say so."""
+    flows = [
+        {"name": name, "path": ["l"], "congestion": control, "rtt": rtt}
+        for name, control, rtt in (("a", "bbr", "40 ms"), ("b", "cubic", "80 ms"))
+    ]
+    link = {"name": "l", "rate": "10 Mbit/s"}
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": flows}).canonical
+    length = replace(LENGTH, measured=5.0)
+    said = "; call and pages have the round trip of the flows of a, 40 ms, and pages their congestion control, now BBR"
+    assert said in footnote(people({"now": tree}, "l", length))
+    alike = ac.Scenario({**tree, "flows": [{**flow, "congestion": "cubic", "rtt": "40 ms"} for flow in flows]})
+    assert "congestion control" not in footnote(people({"now": alike.canonical}, "l", length))
 
 
 def test_a_mos_has_as_many_decimals_as_tell_the_satisfaction() -> None:

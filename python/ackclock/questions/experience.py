@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from ..analysis import Call, mean_opinion_score, transmission_rating
+from ..analysis.voice import G711_PLC
 from .causes.sentences import interval
 
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
@@ -68,6 +69,18 @@ class Experience:
         return self.call.mos if self.call else math.nan
 
     @property
+    def mos_ends(self) -> tuple[float, float]:
+        """
+        Ends of the interval of the score, which is 1 or more.
+
+        It is no more than that of a call over the same round trip without any queue or loss, unless a run has more.
+        """
+        half = self.half("mos")
+        at_best = mean_opinion_score(transmission_rating(G711_PLC.packet + self.ping_base / 2, 0.0))
+        best = max(at_best, self.mos, *(run.mos for run in self.runs))
+        return max(self.mos - half, 1.0), min(self.mos + half, best)
+
+    @property
     def grade(self) -> str:
         """The grade for bufferbloat, A+ to F; empty where it is not known."""
         return _grade(self.added) if math.isfinite(self.ping) else ""
@@ -117,7 +130,7 @@ class Experience:
         voice = None
         if self.call is not None:
             names = ("rating", "mos", "words", "delay", "playout", "late", "lost")
-            voice = {name: getattr(self.call, name) for name in names}
+            voice = {name: getattr(self.call, name) for name in names} | {"mos_ends": list(self.mos_ends)}
         return {
             "call": voice,
             "ping_s": self.ping,

@@ -13,7 +13,7 @@ import copy
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..analysis import Call, call
 from ..core.contained import ENDPOINT
@@ -25,6 +25,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
+from .causes.ablations import control
 from .causes.scales import Length, bulk, by_wires, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
@@ -108,6 +109,17 @@ class Default:
     """Flows over this link that other classes ask for."""
 
 
+class Like(NamedTuple):
+    """Flows that the probes take after: their way, their round trip and, for pages, their congestion control."""
+
+    name: str
+    """Class of these flows."""
+    rtt: float
+    """Mean base round trip, s."""
+    control: str
+    """Congestion control of pages in the first setting."""
+
+
 @dataclass(frozen=True)
 class People:
     """Verdict for people behind a link, now and with other settings."""
@@ -134,6 +146,8 @@ class People:
     """Whether probes would load the link themselves, so that there are no pages."""
     default: Default | None = None
     """Class of a queue that takes the probes' packets, as no other asks for them."""
+    like: Like | None = None
+    """Flows that the probes are like; None where all of the scenario are of CUBIC over one round trip."""
     left: tuple[str, ...] = ()
     """Settings of which nothing is told, as runs long enough take too many packets."""
 
@@ -259,6 +273,7 @@ def people(
         together=together,
         slow=reason == TOO_SLOW,
         default=_default(first, [*path, *returning(user)]),
+        like=_like(first, user),
     )
 
 
@@ -528,6 +543,20 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     return next(iter([*endless, *there]), {**flow, "path": ways[0], "reverse_path": ways[1]})
 
 
+def _like(tree: Mapping[str, Any], user: Mapping[str, Any]) -> Like | None:
+    senders = [flow for flow in tree["flows"] if "congestion" in flow]
+    kinds = {str(flow["congestion"]["kind"]) for flow in senders}
+    if kinds <= {"cubic"} and len({_base(flow) for flow in [*senders, user]}) == 1:
+        return None
+    return Like(str(user["name"]), _base(user), control({"congestion": _page_control(user)}))
+
+
+def _page_control(sender: Mapping[str, Any]) -> dict[str, Any]:
+    """The congestion control of pages from a sender."""
+    congestion: dict[str, Any] = sender.get("congestion", {"kind": "cubic"})
+    return {"kind": "cubic"} if congestion["kind"] == ENDPOINT else congestion  # which carries no pages
+
+
 def _base(user: Mapping[str, Any]) -> float:
     values = quantities(user["rtt"]) or [0.1]
     return sum(values) / len(values)
@@ -596,10 +625,7 @@ def _probed(
     calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
     calls += [voice | {"name": NAMES[1], "path": back}] if back else []
     sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), senders)
-    congestion = sender.get("congestion", {"kind": "cubic"})
-    if congestion["kind"] == ENDPOINT:  # it carries no pages
-        congestion = {"kind": "cubic"}
-    page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": congestion}
+    page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": _page_control(sender)}
     page |= {"reverse_path": back} if back else {}
     page |= {"style": sender["style"]} if "style" in sender else {}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{READS:g} s"}

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
-from ...core._words import counted, listed
+from ...analysis.voice import SATISFACTION, mean_opinion_score
+from ...core._words import called, counted, listed
+from ...core.statement import state
 from ...core.units import SPREAD, rate_text, time, time_over_seeds
 from ...questions.experience import Experience, Measure
 from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, TOO_LONG, People
 from ..tables import TextTable
 
-STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
+STATEMENTS: Final = {
+    "no-probes": "the probes cannot run here: {error}",
+    "like": (
+        "; {what} have the round trip of the flows of {name}, {rtt:time}, and pages their congestion control, now "
+        "{control}"
+    ),
+}
 
 FAR_LONGER = 2.0
 """The slowest page is stated where it takes more than so many times the median."""
@@ -135,8 +142,7 @@ def _shown(experience: Experience, measure: Measure) -> str:
 
 def _call(experience: Experience) -> tuple[str, str]:
     """The MOS and the satisfaction of users, or the two ends of what its interval reaches."""
-    half, best = experience.half("mos"), mean_opinion_score(transmission_rating(0.0, 0.0))
-    ends = [min(max(experience.mos + k * half, 1.0), best) for k in (-1, 1)]
+    ends = experience.mos_ends
     words = [_satisfaction(end) for end in ends]
     decimals = max(_decimals(end) for end in ends)
     scores = [f"{score:.{decimals}f}" for score in ends]
@@ -184,6 +190,10 @@ def footnote(people: People) -> str:
         source = f"the call{' and the pages' if NAMES[2] in people.own else ''} of the scenario"
         if NAMES[2] not in people.own and not people.slow:
             whose += f"; pages are probes beside the traffic, for {time(first.page_seconds)} a setting"
+    if people.like and not people.slow and NAMES[2] not in people.own:
+        name, rtt, control = people.like
+        what = "pages" if people.own else "call and pages"
+        whose += str(state("people.like", what=what, name=name, rtt=rtt, control=called(control)))
     return (
         f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {lengths}{whose}; "
         "± is the 95 % interval of the mean."

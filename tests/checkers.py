@@ -620,6 +620,27 @@ def _class_waits(sentence: dict[str, Any], runs: _Runs) -> None:
     assert runs.mean(key, _wait(0.5)) < _wait_limit(runs.of(key)[0], runs) * 1.2, sentence["text"]
 
 
+def _starves(sentence: dict[str, Any], runs: _Runs) -> None:
+    """As many flows as are said get next to nothing in every run, and their classes are those that are said."""
+    (key,) = sentence["evidence"][0]["runs"]
+    names: set[str] = set()
+    counts, least = [], []
+    for run in runs.of(key):
+        tree = run._scenario
+        endless = {
+            flow["name"] for flow in tree["flows"] if runs.link in flow["path"] and flow["traffic"]["kind"] == "bulk"
+        }
+        flows = run.flows[run.flows["class"].isin(endless)]
+        part = flows["goodput"] / flows["goodput"].mean()
+        names |= {str(name) for name in flows["class"][part < 0.1]}
+        counts.append(int((part < 0.1).sum()))
+        least.append(float(part.min()))
+    assert min(counts) > 0, sentence["text"]
+    assert sentence["numbers"]["starved_min"] == min(counts), sentence["text"]
+    assert f" of {' and '.join(sorted(names))} get" in sentence["text"]
+    _near(sentence["numbers"]["least"], float(np.mean(least)), sentence, 1e-3)
+
+
 def _filters_acks(run: Any, runs: _Runs) -> bool:
     crossed = any(runs.link in entry["reverse_path"] for entry in run._scenario["flows"])
     return crossed and '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
@@ -930,5 +951,6 @@ CHECKS = {
     "cannot-tell": _cannot,
     "healthy": _healthy,
     "class-waits": _class_waits,
+    "starves": _starves,
     "stream-loses": _symptom(_stream_loss, lambda _one, _runs: 1e-3, 0.5),
 }

@@ -29,6 +29,7 @@ from ackclock.questions.causes.experiment import diagnose
 from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.sentences import Evidence, interval
+from ackclock.questions.causes.starving import starving
 from ackclock.questions.causes.symptoms import SYMPTOMS, Measured
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
@@ -825,6 +826,22 @@ def test_what_was_tried_in_vain_is_named() -> None:
     two = replace(finding, vain=("with A", "with B"), pairs=1)
     said = experiment.sentence(two, "bottleneck").text
     assert "(tried in vain: with A; with B; two of these at once)" in said
+
+
+def test_a_flow_that_starves_among_many_is_named() -> None:
+    """One flow of ten gets a hundredth of the others' goodput: with an index of 0.9 nothing was said of it."""
+    flows = [{"name": "many", "count": 9}, {"name": "one", "congestion": "lp"}]
+    tree = planted_link(rate="50 Mbit/s", queue={"capacity": "100 ms"}).canonical
+    scenario = ac.Scenario({**tree, "flows": [{**flow, "path": ["bottleneck"], "rtt": "40 ms"} for flow in flows]})
+    answer = ac.why(scenario)
+    (said,) = (sentence for sentence in answer.sentences if sentence.predicate == "starves")
+    assert said.text.startswith("Of the endless flows 1 of one gets less than 10 % of an even share (the least ")
+    assert said.text.endswith("though Jain's index of all is 0.88.")
+    assert said.numbers["starved_min"] == said.numbers["starved_max"] == 1
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
+    present = answer.diagnosis.present
+    assert not [*starving("bottleneck", present, {"unfair"})], "the symptom says so"
+    assert not [*starving("bottleneck", replace(present, numbers=present.numbers[:1]), ())]
 
 
 def test_streams_that_are_alone_wait_for_themselves() -> None:

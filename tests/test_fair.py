@@ -61,7 +61,9 @@ def test_parts_of_a_run_are_those_of_the_control_whatever_the_order() -> None:
     ]
     for seed in (1, 2):
         shares = _shares(orders, ("bbr", "reno"), seed)
-        assert [float(np.mean(parts[0])) for _, parts in shares] == pytest.approx([own for own, _ in shares], abs=0.02)
+        assert [float(np.mean(parts[0])) for _, parts, _ in shares] == pytest.approx(
+            [own for own, *_ in shares], abs=0.02
+        )
         assert abs(shares[0][0] - shares[1][0]) > 0.1
 
 
@@ -298,3 +300,16 @@ def test_what_a_fast_link_leaves_goes_to_the_places_that_need_least() -> None:
     told = [place for place in range(30) if budgets[place] >= 4.9 * part * (1 + place)]
     assert told == [0, 1, 2]  # 29.4 parts of 30
     assert _budgets([0.5 * part] * 30, 3) == pytest.approx([part] * 30)
+
+
+def test_a_starved_flow_is_named() -> None:
+    """Of a control with several flows one may get nothing, which their share does not show."""
+    answer = fair("vegas", "cubic", flows=[1, 4], rtt="40 ms", buffer=8.0)
+    (place,) = answer.places
+    assert place.least[0] < 0.1 < place.least[1]
+    assert "The flow of Vegas gets less than 10 % of an even share, in each run there." in str(answer)
+    assert answer.json()["places"][0]["least"] == list(place.least)
+    once = replace(answer, places=(replace(place, seeds=1),))
+    assert "even share" not in str(once), "one run tells nothing of shares"
+    two = replace(answer, counts=(2, 3), places=(place, replace(place, least=(0.5, 0.5))))
+    assert "Some flow of Vegas gets less than 10 % of an even share in 1 of 2 places, in each run there." in str(two)

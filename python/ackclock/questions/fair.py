@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..core._words import called
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
+from ..core.fairness import STARVED_SHARE
 from ..core.intervals import Interval, share_bounds
 from ..core.scenario import Scenario, dumbbell
 from ..core.simulate import run
@@ -79,6 +80,8 @@ class Place:
     """Runs of this place."""
     raised: bool = False
     """Whether the buffer is larger than it says, as it would hold fewer packets than `MIN_BUFFER_PACKETS`."""
+    least: tuple[float, ...] = ()
+    """What the flow of each control that gets least has of an even share, the most of all runs; empty without runs."""
 
     @property
     def share(self) -> float:
@@ -105,6 +108,10 @@ class Place:
         low, high = self.bounds[which]
         # another seed may settle elsewhere, and not swing around this share
         return self.seeds == 1 or (low <= part <= high and high - low > 2 * EVEN_WITHIN)
+
+    def starves(self, which: int) -> bool:
+        """Whether some flow of a control gets next to nothing in every run (`core.fairness`): one run tells nothing."""
+        return self.seeds > 1 and bool(self.least) and self.least[which] < STARVED_SHARE
 
     def open(self, parts: Sequence[float]) -> bool:
         """Whether a share is not decided."""
@@ -200,6 +207,7 @@ class Fair(Card):
                     "buffer_packets": place.packets,
                     "shares": list(place.shares) if place.measured else None,
                     "intervals": list(map(list, place.bounds)) if place.measured else None,
+                    "least": list(place.least) if place.measured else None,
                     "length_s": place.length,
                     "seeds": place.seeds,
                 }
@@ -371,12 +379,13 @@ def _answered(asked: _Asked, counts: Sequence[int], often: Sequence[int], budget
         head = timed(scenario.canonical, longer)["scenario"]  # of the scenario itself, which may hold a user's class
         times = {f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")}
         changed = [order.with_(times) for order in asked.orders]
-        answer: list[list[tuple[float, Levels]]] = []
+        answer: list[list[_Side]] = []
         for seeds in often:
             answer += parallel(partial(_shares, changed, asked.names), range(len(answer) + 1, seeds + 1))
             means, settled = zip(*map(_joined, zip(*answer, strict=True)), strict=True)
             shares, bounds = tuple(mean.mean for mean in means), tuple(map(share_bounds, means))
-            place = replace(place, shares=shares, bounds=bounds, length=longer.total, seeds=len(answer))
+            least = tuple(max(run.least for run in side) for side in zip(*answer, strict=True))
+            place = replace(place, shares=shares, bounds=bounds, length=longer.total, seeds=len(answer), least=least)
             if not place.open(even) or not all(settled):
                 break
         if all(settled):
@@ -384,13 +393,32 @@ def _answered(asked: _Asked, counts: Sequence[int], often: Sequence[int], budget
     return place
 
 
-def _shares(orders: Sequence[Scenario], names: Sequence[str], seed: int) -> list[tuple[float, Levels]]:
-    """Return the share of each class of flows in a run, whole and in parts of its time; the seed chooses the order."""
+class _Side(NamedTuple):
+    """The flows of a control in a run."""
+
+    share: float
+    """Their part of the goodput."""
+    parts: Levels
+    """The same in parts of the time."""
+    least: float
+    """Goodput of the flow that gets least, over an even share."""
+
+
+def _shares(orders: Sequence[Scenario], names: Sequence[str], seed: int) -> list[_Side]:
+    """Return what each class of flows gets in a run; the seed chooses the order."""
     scenario = orders[(seed - 1) % len(orders)]
     result = run(scenario, seed=seed, parts=PARTS)
     order = [flow["name"] for flow in scenario.canonical["flows"]]
     got = {name: float(result.classes["goodput_bps"][name]) for name in names}
-    return [(got[name] / sum(got.values()), _in_parts(result, order.index(name), len(order))) for name in names]
+    of, rates = result._raw["flows"]["class"].astype(int), result._raw["flows"]["goodput"]
+    return [
+        _Side(
+            got[name] / sum(got.values()),
+            _in_parts(result, order.index(name), len(order)),
+            float(rates[of == order.index(name)].min() / rates.mean()),
+        )
+        for name in names
+    ]
 
 
 def _in_parts(result: Result, which: int, controls: int) -> Levels:
@@ -406,11 +434,11 @@ def _in_parts(result: Result, which: int, controls: int) -> Levels:
     return levels(share, rates)
 
 
-def _joined(runs: Sequence[tuple[float, Levels]]) -> tuple[Interval, bool]:
+def _joined(runs: Sequence[_Side]) -> tuple[Interval, bool]:
     """
     Average a share over seeds, with the wider of its intervals: over these, and over the time of their runs.
 
     And say whether that time is longer than its swings.
     """
-    estimate, spread = interval([share for share, _ in runs]), in_time([parts for _, parts in runs])
+    estimate, spread = interval([run.share for run in runs]), in_time([run.parts for run in runs])
     return replace(estimate, half=max(estimate.half, spread.half)), spread.settled

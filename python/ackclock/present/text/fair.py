@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ... import _core
 from ...core._words import counted, listed
+from ...core.fairness import STARVED_SHARE
 from ...core.units import percent, rate_text, share, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
@@ -22,7 +23,21 @@ def text(fair: Fair) -> str:
         tables = [text_table(_table(fair, 0))]
     else:
         tables = [f"share of {name}:\n{text_table(_table(fair, which))}" for which, name in enumerate(fair.sides)]
-    return "\n\n".join([head, *tables, " ".join([fair.sentence.text, *_raised(fair), *of_sides(fair)])])
+    return "\n\n".join(
+        [head, *tables, " ".join([fair.sentence.text, *_starved(fair), *_raised(fair), *of_sides(fair)])]
+    )
+
+
+def _starved(fair: Fair) -> list[str]:
+    """Say in how many places a flow of a control gets next to nothing: the share of all its flows may hide it."""
+    said = []
+    for which, (name, count) in enumerate(zip(fair.names, fair.counts, strict=True)):
+        there = sum(place.starves(which) for place in fair.places)
+        where = "" if len(fair.places) == 1 else f" in {there} of {len(fair.places)} places"
+        whose = f"The flow of {name}" if count == 1 else f"Some flow of {name}"
+        if there:
+            said.append(f"{whose} gets less than {percent(STARVED_SHARE)} of an even share{where}, in each run there.")
+    return said
 
 
 def _raised(fair: Fair) -> list[str]:

@@ -26,6 +26,7 @@ from .measures import known, lost, on_way
 from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
+from .starving import starving
 from .symptoms import AHEAD, MOVES, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
 DOSE: Final = 0.8
@@ -102,7 +103,10 @@ class Diagnosis:
         """Symptoms with their causes, the undecided, or that none was found."""
         way = on_way(self.present.numbers)
         sentences = [sentence(finding, self.link, way, more=self.lab.extensible) for finding in self.findings]
-        return [*sentences, *_classes_that_wait(self), *self.undecided] or [_healthy(self)]
+        told = {*self.open, *(finding.symptom for finding in self.findings)}
+        return [*sentences, *_classes_that_wait(self), *starving(self.link, self.present, told), *self.undecided] or [
+            _healthy(self)
+        ]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
+from ...core.fairness import STARVED_SHARE, starved_flows
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
@@ -132,6 +134,10 @@ class Numbers:
     """Part of the packets that left the link which its wire loses."""
     jain_hosts: float = math.nan
     """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
+    least: float = math.nan
+    """Least goodput of an endless flow over the link, as a part of their mean; NaN with fewer than two."""
+    starved: Mapping[str, int] = field(default_factory=dict)
+    """Number of endless flows over the link that are starved (`core.fairness`), by class, where there are any."""
     one_rtt: bool = True
     """Whether these flows have all the same base round trip."""
     cycle: float = math.nan
@@ -216,6 +222,8 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         peak=float(waits.max(initial=0.0)),
         packets=int(link["packets"]),
         rtt=float(np.mean(rtts)) if trips else 0.1,
+        least=float(goodputs.min() / goodputs.mean()) if len(goodputs) > 1 and goodputs.any() else math.nan,
+        starved=_starved(goodputs, [str(tree["flows"][k]["name"]) for k in classes[sharing]]),
         one_rtt=not trips or bool(np.ptp(rtts) < ALIKE * np.max(rtts)),
         transmission=8 * packet_size(tree, name) / rate,
         halves=_halves(link, waits, dropped, loss, wire, part) if in_parts else {},
@@ -231,6 +239,11 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
+
+
+def _starved(goodputs: NDArray[np.float64], names: Sequence[str]) -> dict[str, int]:
+    """Return `Numbers.starved` of flows, each of the class of this name."""
+    return dict(Counter(names[k] for k in starved_flows(goodputs, STARVED_SHARE)))
 
 
 def _gap(edges: NDArray[np.float64], counts: NDArray[np.uint64]) -> float:

@@ -285,6 +285,17 @@ def test_another_control_is_tried_where_the_senders_are_the_users_own() -> None:
     assert "tcp_congestion_control" not in str(short)
 
 
+def test_a_control_that_is_worse_by_the_preference_has_no_lines() -> None:
+    """ "To set BBR at the senders" below "Preferring rate, the present queue is better"."""
+    answer = ac.why("50 Mbit/s", "40 ms", buffer="250 ms", own_senders=True, prefer="rate")
+    assert answer.senders is not None
+    assert answer.senders.balance.worse("rate")
+    assert "2.0 ± 1.2 % of the rate. Preferring rate, the present control is better." in str(answer)
+    assert "to set" not in str(answer)
+    assert "to set BBR at the senders:" in str(replace(answer, prefer=None))
+    assert "to set BBR at the senders" in str(replace(answer, prefer="delay"))
+
+
 def test_scenario_and_traffic_do_not_go_together() -> None:
     with pytest.raises(WhyError, match="its own links and traffic"):
         ac.why(scenario=ac.load(Path(__file__).parents[1] / "scenarios" / "home.toml"), call=True)

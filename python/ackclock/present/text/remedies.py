@@ -64,7 +64,8 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
         return Sentence(name, "does-not-help", f"{text}.{_of_one_run(balance)}", numbers_of, evidence)
     text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}"
     if prefer is not None:
-        better = "it is better" if wanted else "the present queue is better" if balance.worse(prefer) else ALIKE
+        present = "control" if name == "BBR" else "queue"
+        better = "it is better" if wanted else f"the present {present} is better" if balance.worse(prefer) else ALIKE
         text += f" Preferring {prefer}, {better}."
     elif not wanted:
         preferences: tuple[Preference, ...] = ("delay", "rate")

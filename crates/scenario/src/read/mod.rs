@@ -3,6 +3,7 @@
 mod changes;
 mod flows;
 mod links;
+mod misplaced;
 mod network;
 mod routes;
 mod tcp;
@@ -36,6 +37,7 @@ pub(crate) fn scenario(
         files,
         errors: RefCell::default(),
         filtered: RefCell::default(),
+        elsewhere: misplaced::find,
         more: Cell::new(0),
     };
     let scenario = reader.root(root);

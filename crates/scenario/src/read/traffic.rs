@@ -6,6 +6,15 @@ use crate::keys::{self, Bottleneck, Traffic};
 use crate::tree::Value;
 use crate::units::shorten;
 
+/// Names of traffic elsewhere, and of its kind here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("udp", "cbr"),
+    ("tcp", "bulk"),
+    ("file", "transfer"),
+    ("ftp", "transfer"),
+    ("web", "http"),
+];
+
 impl Reader<'_> {
     /// `traffic = "bulk"` or `{ kind = "transfer", ... }`.
     pub(crate) fn traffic(&self, item: &Item<'_>, path: &Bottleneck) -> Option<Traffic> {
@@ -52,10 +61,11 @@ impl Reader<'_> {
         };
         let known_kind = keys::TRAFFIC.iter().find(|known| known.kind == kind);
         if known_kind.is_none() {
+            let other = OTHER_NAMES.iter().find(|(name, _)| *name == kind);
             self.unknown_name(
                 &kind_place,
                 format!("there is no traffic \"{}\"", shorten(kind)),
-                kind,
+                other.map_or(kind, |(_, known)| known),
                 &kinds,
             );
         }

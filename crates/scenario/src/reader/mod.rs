@@ -150,12 +150,23 @@ impl Filtered {
     }
 }
 
+/// A key in the wrong table.
+pub(crate) struct Misplaced {
+    pub(crate) problem: String,
+    /// The table in which it may stand.
+    pub(crate) allowed: String,
+}
+
+/// Finds where a key belongs, of its path, its name, and the names of its table.
+pub(crate) type Elsewhere = fn(&str, &str, &[&str]) -> Option<Misplaced>;
+
 pub(crate) struct Reader<'s> {
     pub(crate) source: &'s Source<'s>,
     pub(crate) files: Files<'s>,
     pub(crate) errors: RefCell<Vec<Diagnostic>>,
     /// Queues with classes, whose filters name classes of flows that come later.
     pub(crate) filtered: RefCell<Vec<Filtered>>,
+    pub(crate) elsewhere: Elsewhere,
     /// Mistakes beyond those that are kept.
     pub(crate) more: Cell<usize>,
 }
@@ -264,8 +275,18 @@ impl Reader<'_> {
             .chain(more.iter().copied())
             .collect();
         for (name, _) in entries {
-            if !names.contains(&name.text.as_str()) {
-                self.unknown_key(&table.place, name, &names);
+            if names.contains(&name.text.as_str()) {
+                continue;
+            }
+            let place = Place {
+                key: join(&table.place.key, &shorten(&name.text)),
+                span: name.span.clone(),
+            };
+            match (self.elsewhere)(&place.key, &name.text, &names) {
+                Some(misplaced) => self.push(&place, misplaced.problem, |diagnostic| {
+                    diagnostic.allowed = Some(misplaced.allowed);
+                }),
+                None => self.unknown_key(&table.place, name, &names),
             }
         }
         Some(table)

@@ -1416,6 +1416,83 @@ fn the_form_has_taken_the_place_of_whole_packets() {
     );
 }
 
+/// A key in the wrong table is answered with the table that it belongs in.
+#[test]
+fn a_key_of_another_table_is_told_its_place() {
+    let class = |extra: &str| {
+        with(
+            "queue = { aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"100 packets\" }",
+            &format!(
+                "queue = {{ scheduler = \"htb\", default = \"c\", classes = [{{ name = \"c\", rate = \"5 Mbit/s\", {extra} }}] }}"
+            ),
+        )
+    };
+    rejects(
+        &class("target = \"5 ms\""),
+        "9:89",
+        &[
+            "link[0].queue.classes[0].target: a parameter of the AQM ",
+            "\"codel\"",
+            "in the queue of this table: queue = { aqm = ",
+        ],
+    );
+    rejects(
+        &class("capacity = \"20 packets\""),
+        "9:89",
+        &[
+            "classes[0].capacity: a key of a queue; allowed: in the queue of this table: queue = { capacity = ... }",
+        ],
+    );
+    let delay = "delay = \"5 ms\"\n";
+    rejects(
+        &with(delay, "delay = \"5 ms\"\naqm = \"codel\"\n"),
+        "9:1",
+        &["link[0].aqm: a key of a queue", "queue = { aqm = ... }"],
+    );
+    let queue = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"100 packets\"";
+    rejects(
+        &with(queue, "scheduler = { kind = \"drr\", target = \"5 ms\" }"),
+        "9:39",
+        &[
+            "queue.scheduler.target: a parameter of the AQM ",
+            "beside `scheduler`",
+        ],
+    );
+    rejects(
+        &with(queue, "aqm = \"drr\", target = \"5 ms\""),
+        "9:24",
+        &[
+            "queue.target: a parameter of the AQM ",
+            "with `aqm` one of ",
+        ],
+    );
+}
+
+/// A flow's `kind` and rate are its traffic's, and datagrams have the name of their kind.
+#[test]
+fn datagrams_are_told_their_kind() {
+    let traffic = "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
+    rejects(
+        &with(traffic, "kind = \"udp\""),
+        "27:1",
+        &[
+            "flows[1].kind: a key of the traffic",
+            "traffic = { kind = ... } with kind \"bulk\", ",
+            "; datagrams (UDP) are \"cbr\", ",
+        ],
+    );
+    rejects(
+        &with(traffic, "rate = \"1 Mbit/s\""),
+        "27:1",
+        &["flows[1].rate: a key of the traffic", "traffic = { kind = "],
+    );
+    rejects(
+        &with("kind = \"cbr\"", "kind = \"udp\""),
+        "27:20",
+        &["there is no traffic \"udp\"; did you mean \"cbr\"?"],
+    );
+}
+
 /// Scenarios that would keep an engine busy for ever are refused with the limit.
 #[test]
 fn limits_are_named() {

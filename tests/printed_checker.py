@@ -116,7 +116,9 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
     picture, numbers = lines[lines.index(head) + 1 :][:2]
     faults = _near(head, picture.partition("| ")[2], [setting["peak"]])
     match = re.fullmatch(
-        r"  delay p50 (.*), p99 (.*); utilisation (.*); (?:loss|dropped, mostly needless ACKs,) (.*)", numbers
+        r"  delay p50 (.*), p99 (.*); utilisation (.*?)(?: \(.* of the policer's .*\))?; "
+        r"(?:loss|dropped, mostly needless ACKs,) (.*)",
+        numbers,
     )
     if match is None:
         return [*faults, f"{head}: {numbers}"]

@@ -13,9 +13,10 @@ from scipy.optimize import brentq
 import ackclock as ac
 import checkers
 from ackclock.core.statement import state
-from ackclock.core.units import rate_text, time
+from ackclock.core.units import rate_text, share, time
 from ackclock.experiment.ablation import pairs
 from ackclock.present.report.why import page
+from ackclock.present.text.verdict import verdict
 from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.experiment import _bounded, chosen
@@ -74,6 +75,14 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     assert answer.present.queue == "drop-tail, room for 100 ms, behind a policer of 20 Mbit/s"
     assert answer.depends
     assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
+    # "stands idle 98 %" said nothing of how much the policer's rate is used
+    line = answer.present.utilization
+    used = share(50 * line)
+    assert f" of the time (its policer lets 20 Mbit/s through, of which {used} are used); the cause" in answer.sentence
+    assert f"({used} of the policer's 20 Mbit/s)" in str(answer)
+    said = verdict([answer.present.result])
+    assert said is not None
+    assert " of the time (its policer lets 20 Mbit/s through, of which " in said.text
 
 
 @pytest.mark.usefixtures("brief_people")

@@ -108,10 +108,11 @@ STATEMENTS: Final = {
     "delay": "Packets wait long: half of them {value} or more",
     "loss": "Many packets are lost: {value}",
     "stream": (
-        "Streams without congestion control lose up to {value} of their packets{way} (calls tolerate {bears:share})"
+        "Streams without congestion control lose up to {value} of their packets{adds} (calls tolerate {bears:share})"
     ),
     "on-way": " on their way over {links}",
-    "idle": "The link stands idle {value} of the time",
+    "idle": "The link stands idle {value} of the time{adds}",
+    "policed": " (its policer lets {rate:rate} through, of which {used:share} are used)",
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " (tried in vain: {tried}{pairs})",

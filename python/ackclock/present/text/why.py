@@ -12,6 +12,7 @@ from ...core.statement import state
 from ...core.units import interval, share, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
+from ...questions.causes.scales import bits, carried, policed
 from ...questions.causes.shapers import lumps_flows, managed, shapeable
 from ...questions.following import Following
 from ...questions.setting import Setting
@@ -97,6 +98,7 @@ STATEMENTS: Final = {
         "No commands for {link}: its queue is in the Wi-Fi driver, where tc does not reach (many Linux drivers have "
         "FQ-CoDel there), and a shaper before it would have to follow what the air carries, which varies."
     ),
+    "of-policer": " ({used:share} of the policer's {rate:rate})",
     "policed": ", behind a policer of {rate:rate}",
     "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
@@ -124,11 +126,12 @@ def text(why: Why) -> str:
         for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
             peak = highest(link, shown, shown.peak)
+            used = share_over_seeds(shown.utilization, shown.utilization_half) + _of_policer(why, link, shown)
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {peak} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
                 f"p99 {_delay(shown.delay_p99, shown.delay_p99_half, shown.delay_p50)}; "
-                f"utilisation {share_over_seeds(shown.utilization, shown.utilization_half)}; {_loss(shown)}",
+                f"utilisation {used}; {_loss(shown)}",
                 "",
             ]
     if len(why.present.classes) > 1:
@@ -161,6 +164,16 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
 def _delay(seconds: float, half: float, least: float = 0.0) -> str:
     """A mean delay, with its interval where seeds differ much; unknown where nothing crosses the link in some run."""
     return time_over_seeds(seconds, half, least=least) if math.isfinite(seconds) else "unknown"
+
+
+def _of_policer(why: Why, link: str, setting: Setting) -> str:
+    """The used part of what the policer that a link has now lets through."""
+    tree = why.scenario.canonical
+    entry = link_of(tree, link)
+    if not policed(entry) or tree.get("change"):
+        return ""
+    used = min(setting.utilization * bits(entry) / carried(entry), 1.0)
+    return str(state("why.of-policer", used=used, rate=carried(entry)))
 
 
 def _loss(setting: Setting) -> str:

@@ -22,7 +22,7 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
-from .measures import known, lost, on_way
+from .measures import behind_policer, known, lost, on_way
 from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
@@ -101,8 +101,12 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that none was found."""
-        way = on_way(self.present.numbers)
-        sentences = [sentence(finding, self.link, way, more=self.lab.extensible) for finding in self.findings]
+        runs, tree = self.present.numbers, self.lab.record[self.present.key]["scenario"]
+        adds = {"stream": on_way(runs), "idle": behind_policer(runs, tree, self.link)}
+        sentences = [
+            sentence(finding, self.link, adds.get(finding.symptom, ""), more=self.lab.extensible)
+            for finding in self.findings
+        ]
         told = {*self.open, *(finding.symptom for finding in self.findings)}
         return [*sentences, *_classes_that_wait(self), *starving(self.link, self.present, told), *self.undecided] or [
             _healthy(self)
@@ -597,11 +601,16 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
 
 
-def sentence(finding: Finding, link: str, way: object = "", *, more: bool = False) -> Sentence:
-    """Put a finding into words; `way` is that of a stream over other links, `more` whether longer runs may be had."""
+def sentence(finding: Finding, link: str, adds: object = "", *, more: bool = False) -> Sentence:
+    """
+    Put a finding into words.
+
+    `adds` is the way of a stream over other links, or how much of a policer's rate is used; `more` whether longer runs
+    may be had.
+    """
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
-    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds)
     if not finding.causes:
         text = state("causes.not-found", head=head, tried=_tried(finding))
     else:

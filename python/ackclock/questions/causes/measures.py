@@ -14,7 +14,7 @@ from ...core.fairness import STARVED_SHARE, starved_flows
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
-from .scales import bits, bulk, packet_size, quantities, steps
+from .scales import bits, bulk, carried, packet_size, policed, quantities, steps
 from .sentences import interval
 from .shapers import counted_rate, filters_acks, held, hosts, let_through, returning, taken
 
@@ -549,6 +549,15 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     """Return where the stream that loses most may lose its packets, if it crosses other links."""
     path = list(dict.fromkeys(link for run in runs for link in run.stream_path))
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
+
+
+def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
+    """Return which part of a policer's rate is used, where one before a link lets less through than that carries."""
+    link = link_of(tree, name)
+    if not policed(link) or tree.get("change"):
+        return ""
+    used = known(runs, "utilization").mean * bits(link) / carried(link)
+    return state("causes.policed", rate=carried(link), used=min(used, 1.0))
 
 
 def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:

@@ -606,3 +606,35 @@ def test_a_refusal_names_the_options_that_were_given(capsys: pytest.CaptureFixtu
     for words in ([], ["--from", "packets"]):
         assert main(["stability", file, *words]) == 2
         assert " ".join(["ackclock stability", *words]) + ": the transfers of" in capsys.readouterr().err
+
+
+def test_the_link_that_was_measured_and_those_that_were_not_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two ways of a line one was judged, and nothing said why that one, nor that the other was not."""
+    links = [
+        {"name": name, "rate": rate, "delay": "10 ms"} for name, rate in (("up", "2 Mbit/s"), ("down", "5 Mbit/s"))
+    ]
+    flows = [
+        {"name": f"by {way}", "path": [way], "reverse_path": [back], "rtt": "40 ms"}
+        for way, back in (("up", "down"), ("down", "up"))
+    ]
+    scenario = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows})
+    scenario.save(file := tmp_path / "line.toml")
+    words = ["stability", str(file), "--packets", "1e4"]
+    assert main(words) == 0
+    said = re.search(
+        r"The queue of (\w+) is the longest on average; (\w+) is not judged \(--link (\w+) --from packets\)\.",
+        capsys.readouterr().out,
+    )
+    assert said is not None
+    judged, other, option = said.groups()
+    assert {judged, other} == {"up", "down"}
+    assert option == other
+    assert main([*words, "--link", other]) == 0
+    shown = capsys.readouterr().out
+    assert f": The queue of {other} " in shown
+    assert "not judged" not in shown
+    one = ["stability", "--rate", "10mbit", "--rtt", "40ms", "--aqm", "red", "--flows", "9", "--link", "bottleneck"]
+    assert main(one) == 2
+    assert "--link chooses the queue that packet runs measure" in capsys.readouterr().err

@@ -8,7 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core._words import counted, listed
 from ...core.errors import AnalysisError
+from ...core.statement import state
 from ...core.units import time
 from ._output import WrongInputError, output_file, print_json, print_notes, print_written, writing_report
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
     from ...questions.measured import MeasuredStability
 
+FEW_LINKS = 4
+"""Links up to this number are named."""
 _HOW_TO_VARY = "one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
 
 
@@ -47,6 +51,13 @@ def measured_arguments(parser: argparse.ArgumentParser) -> None:
         help="packets to simulate for a measured verdict (default 5e7, which takes some seconds)",
     )
 
+    parser.add_argument(
+        "--link",
+        metavar="NAME",
+        help="link whose queue packet runs measure (default: the one with the longest mean queue); equations judge "
+        "all links at once",
+    )
+
 
 def _seconds(text: str) -> float | None:
     """Return seconds above zero, or None for "none"."""
@@ -65,7 +76,7 @@ def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
     """Return what a measurement takes from the command line."""
     if not 1e4 <= options.packets <= 1e12:  # noqa: PLR2004
         raise WrongInputError(f"ackclock stability: --packets {options.packets:g}: allowed are 1e4 to 1e12")
-    return {"packets": int(options.packets)}
+    return {"packets": int(options.packets), "link": options.link}
 
 
 def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
@@ -94,7 +105,7 @@ def _measured(
     except AnalysisError as error:
         asked = " --from packets" if options.source == "packets" else ""
         raise WrongInputError(f"ackclock stability{asked}: {error}") from None
-    lines = _how(options, judged)
+    lines = [*_how(options, judged), *_of_others(options, scenario, judged)]
     if report:
         from ..report import measured
 
@@ -125,6 +136,20 @@ def _how(options: argparse.Namespace, judged: MeasuredStability) -> list[str]:
             f"It stopped near --packets {_short(options.packets)}; --packets {_short(10 * options.packets)} goes on."
         )
     return lines
+
+
+def _of_others(options: argparse.Namespace, scenario: Scenario, judged: MeasuredStability) -> list[str]:
+    """That other links are not judged, and how to ask for one."""
+    from ...questions.causes.shapers import crossed
+
+    tree = scenario.canonical
+    used = crossed(tree["flows"])
+    others = [str(link["name"]) for link in tree["link"] if link["name"] in used and link["name"] != judged.link]
+    if options.link or not others:
+        return []
+    what = listed(others) if len(others) <= FEW_LINKS else counted(len(others), "other link")
+    one = len(others) == 1
+    return [str(state("measured.others", link=judged.link, others=what, are="is" if one else "are", name=others[0]))]
 
 
 def _short(number: float) -> str:

@@ -143,6 +143,11 @@ def _answered(options: argparse.Namespace) -> None:
         return
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
+    if options.link:
+        raise WrongInputError(
+            "ackclock stability: --link chooses the queue that packet runs measure: add --from packets; the equations "
+            "judge all links at once"
+        )
     if options.equilibrium is None:
         analysis = first_stable(each)
     _judged(options, title, analysis, each)

@@ -88,6 +88,9 @@ STATEMENTS: Final = {
         "scenario before and after the change instead{instead}"
     ),
     "without": " ({keys}: without it)",
+    "others": (
+        "The queue of {link} is the longest on average; {others} {are} not judged (--link {name} --from packets)."
+    ),
     "progress": "{runs} packet runs of {seconds:time}; {millions:number} M packets so far",
 }
 

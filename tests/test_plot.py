@@ -16,6 +16,7 @@ from ackclock import analysis, plot
 from ackclock.core.series import thin
 from ackclock.core.units import share
 from ackclock.plot import style
+from ackclock.present.plot.variants import _look
 from synthetic_result import result
 
 FIGURES = {
@@ -192,5 +193,11 @@ def test_series_differ_in_colour_and_in_line_style_or_marker() -> None:
     looks = {(entry["color"], str(entry["linestyle"]), entry["marker"]) for entry in style.SERIES}
     assert len(looks) == len(style.SERIES)
     assert len({entry["marker"] for entry in style.SERIES}) == len(style.SERIES)
+    assert [style.series(place) for place in range(len(style.SERIES))] == list(style.SERIES)
+    more = [style.series(place) for place in range(30)]
+    assert len({(look["color"], str(look["linestyle"])) for look in more}) == len(more), "the seventh was the first"
+    drawn = [_look(place) for place in range(30)]
+    assert len({(look["color"], str(look["linestyle"])) for look in drawn}) == len(drawn)
+    assert {look["linestyle"] for look in drawn[: len(style.SERIES)]} == {"-"}
     lightness = sorted(np.dot(mpl.colors.to_rgb(color), (0.2126, 0.7152, 0.0722)) for color in style.JAGGED)
     assert min(np.diff(lightness)) > 0.1

@@ -30,7 +30,7 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
     names = ("", *evaluation.others)
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
-            look = style.SERIES[at % len(style.SERIES)]
+            look = style.series(at)
             places, means, below, above = [], [], [], []
             for case, values in enumerate(of.values()):
                 estimate = interval(values.get(name, ()))
@@ -84,7 +84,7 @@ def trade_off(evaluation: Evaluation, answer: Answer, *, ax: Axes | None = None)
     waits, uses = answer.values["median wait"], answer.values["utilisation"]
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
-            look = style.SERIES[at % len(style.SERIES)]
+            look = style.series(at)
             shown = label(name or evaluation.entry.name)
             points = [
                 (1e3 * np.asarray(waits[case][name]), 100 * np.asarray(uses[case][name]))

@@ -156,7 +156,7 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
         classes = lasting.groupby("class", sort=False, observed=True)
         for k, (name, group) in enumerate(classes):
             goodput = np.sort(np.asarray(group["goodput"], dtype=np.float64)) / 1e6
-            look = dict(style.SERIES[k % len(style.SERIES)])
+            look = style.series(k)
             if len(lasting) > _POINTS:
                 look["marker"] = ""
             place = position + np.arange(1, goodput.size + 1)

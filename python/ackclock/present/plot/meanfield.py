@@ -63,7 +63,7 @@ def windows(result: MeanFieldResult, *, ax: Axes | None = None) -> Axes:
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         labels = []
         for k, (name, values) in enumerate(zip(result.classes, rows, strict=True)):
-            look = {key: value for key, value in style.SERIES[k % len(style.SERIES)].items() if key != "marker"}
+            look = {key: value for key, value in style.series(k).items() if key != "marker"}
             ax.plot(*thin(time, values), linewidth=1.0, **look)
             known = values[np.isfinite(values)]
             if len(rows) > 1 and known.size:

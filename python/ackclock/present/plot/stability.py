@@ -304,7 +304,7 @@ def phase_portrait(result: PhasePortrait, *, ax: Axes | None = None) -> Axes:
 
 
 def _look(k: int) -> dict[str, Any]:
-    return {key: value for key, value in style.SERIES[k % len(style.SERIES)].items() if key != "marker"}
+    return {key: value for key, value in style.series(k).items() if key != "marker"}
 
 
 def _column(values: Any) -> Floats:

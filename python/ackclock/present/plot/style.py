@@ -36,7 +36,10 @@ SERIES: Final[tuple[dict[str, Any], ...]] = (
     {"color": BLACK, "linestyle": (0, (3, 1, 1, 1, 1, 1)), "marker": "v"},
     {"color": GREY, "linestyle": "-", "marker": "P"},
 )
-"""Look of the n-th series of a figure; it starts again after the last."""
+"""Looks of the first series of a figure; `series` has those of more."""
+
+LINES: Final[tuple[Any, ...]] = ("-", DASHED, DOTTED, *(look["linestyle"] for look in (SERIES[2], SERIES[4])))
+"""Each kind of line once."""
 
 JAGGED: Final = (NAVY, VERMILION, SKY)
 """Colours of traces too jagged for dashes: they differ in lightness."""
@@ -60,6 +63,19 @@ SETTINGS: Final[dict[str, Any]] = {
     "svg.hashsalt": "ackclock",
 }
 """Matplotlib settings of our own figures."""
+
+
+def series(place: int) -> dict[str, Any]:
+    """
+    Return the look of the n-th series of a figure, from 0.
+
+    Beyond those of `SERIES` colours come again with other lines and markers: 30 looks differ, with markers or without.
+    """
+    turn, at = divmod(place, len(SERIES))
+    look = SERIES[at]
+    lines = [look["linestyle"], *(line for line in LINES if line != look["linestyle"])]
+    marker = SERIES[(at + turn) % len(SERIES)]["marker"]
+    return look | {"linestyle": lines[turn % len(lines)], "marker": marker}
 
 
 def context() -> AbstractContextManager[None]:

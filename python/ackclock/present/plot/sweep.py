@@ -28,7 +28,7 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
             groups = rows.groupby(across.key if numeric else f"vary.{across.key}", sort=numeric)[name]
             middle, half = factor * groups.mean(), factor * groups.apply(_half_interval)
             places = middle.index.to_numpy() if numeric else range(len(middle))
-            look = style.SERIES[number % len(style.SERIES)]
+            look = style.series(number)
             drawn.plot(places, middle, label=None if label is None else str(label), **look)
             low, high = (middle - half).clip(lower=0.0), (middle + half).clip(upper=sweep.most(name))
             drawn.fill_between(places, low, high, alpha=0.2, color=look["color"], linewidth=0)

@@ -97,7 +97,9 @@ def write(runs: Named, path: Path, kind: Kind = "time", form: str = "svg") -> No
 
 
 def _look(place: int) -> dict[str, Any]:
-    return style.SERIES[place % len(style.SERIES)] | {"marker": "", "linewidth": 1.0, "linestyle": "-"}
+    """Solid lines as long as colours last: dashes of jagged ones are hard to follow."""
+    turn = place // len(style.SERIES)
+    return style.series(place) | {"marker": "", "linewidth": 1.0, "linestyle": style.LINES[turn % len(style.LINES)]}
 
 
 def _mean_window(run: Result) -> Floats:

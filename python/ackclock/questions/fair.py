@@ -81,7 +81,7 @@ class Place:
     raised: bool = False
     """Whether the buffer is larger than it says, as it would hold fewer packets than `MIN_BUFFER_PACKETS`."""
     least: tuple[float, ...] = ()
-    """What the flow of each control that gets least has of an even share, the most of all runs; empty without runs."""
+    """Goodput of the flow of each control that gets least, over an even share: the most of all runs; or empty."""
 
     @property
     def share(self) -> float:

@@ -185,6 +185,7 @@ POLICIES = (
     sequential.TUNE,
     sequential.FAIR,
     sequential.BUFFER,
+    sequential.SUBSCRIBERS,
     sequential.EVALUATE,
     sequential.CI,
 )

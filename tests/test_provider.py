@@ -14,6 +14,7 @@ import pytest
 from ackclock.core.simulate import run
 from ackclock.core.tc import libreqos
 from ackclock.core.units import rate_text
+from ackclock.experiment.sequential import SUBSCRIBERS
 from ackclock.questions import provider
 from ackclock.questions.provider import Hour, Mix, ProviderError, Subscribers, busy_hour, subscribers
 from conftest import Command
@@ -231,3 +232,18 @@ def test_what_samples_tell_is_said() -> None:
     assert "differs from now" not in answer.sentence
     assert answer.now.rate_of_downloads == provider.Estimate(35.5e6, 31e6, 40e6, 12)
     assert "now 35.5 Mbit/s [31 Mbit/s, 40 Mbit/s]" in answer.sentence
+
+
+def test_samples_go_on_until_they_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight samples, none of them full, ended in "cannot tell; about 72 would tell": by default these are made."""
+    calls = Mix(0, 0, 1.0, 0)
+    idle = subscribers(*FILES, "AP", 0, mix=calls, duration=1)
+    assert (idle.samples, idle.bears) == (72, True)
+    assert sorted(idle.now.each["sample"].unique()) == list(range(1, 73))
+    same = subscribers(*FILES, "AP", 0, mix=calls, duration=1, samples=72)
+    assert idle.json() == same.json(), "going on is no other answer"
+    assert subscribers(*FILES, "AP", 0, mix=calls, duration=1, samples=8).samples == 8
+    full = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), duration=1)
+    assert (full.samples, full.bears) == (8, False)
+    monkeypatch.setattr(provider, "SUBSCRIBERS", replace(SUBSCRIBERS, packets=1.0))
+    assert subscribers(*FILES, "AP", 0, mix=calls, duration=1).samples == 8, "the first are made in any case"

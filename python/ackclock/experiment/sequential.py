@@ -119,6 +119,10 @@ Each run of `fair`; more seeds than the first only where the answer is to be sur
 """
 BUFFER: Final = Policy(seeds=(3, 8), longer=(1, 4, 16), packets=20_000_000, part=5_000_000, sure=200_000_000)
 """All runs of one size of `buffer`."""
+SUBSCRIBERS: Final = Policy(seeds=(8, 24, 72, 200), packets=40_000_000)
+"""
+Samples of `subscribers`, both cases together: with 72 of which none is full the interval lies below a twentieth.
+"""
 EVALUATE: Final = Policy(seeds=(10,))
 """Each scenario of `evaluate`, ..."""
 EVALUATE_QUICK: Final = Policy(seeds=(5,))

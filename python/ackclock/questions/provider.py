@@ -18,7 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core._words import finite
 from ..core.accessors import presented
@@ -30,7 +30,7 @@ from ..core.simulate import run
 from ..core.tc import libreqos, units
 from ..core.units import count_of, seconds_of
 from ..experiment.runner import parallel
-from ..experiment.sequential import seeds_needed
+from ..experiment.sequential import SUBSCRIBERS, seeds_needed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -386,7 +386,7 @@ def subscribers(
     *,
     way: str = "download",
     mix: Mix | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     duration: str | float = "30 s",
     seed: int = 1,
 ) -> Subscribers:
@@ -405,8 +405,10 @@ def subscribers(
         ``"download"`` or ``"upload"``.
     mix
         What subscribers do in the busy hour.
-    samples, duration
-        Moments of the busy hour, and the length of each, such as ``"30 s"``, or a number of s.
+    samples
+        Moments of the busy hour; by default 8, and then more until they tell, up to 200 or 40 million packets in all.
+    duration
+        Length of each, such as ``"30 s"``, or a number of s.
     seed
         Of the first sample.
 
@@ -419,7 +421,8 @@ def subscribers(
     if way not in libreqos.WAYS:
         raise ProviderError(f'way: "{way}" is neither "download" nor "upload"')
     seconds = seconds_of("duration", duration, ProviderError)
-    more, samples = count_of("more", more, 0, ProviderError), count_of("samples", samples, 1, ProviderError)
+    more = count_of("more", more, 0, ProviderError)
+    counts = SUBSCRIBERS.seeds if samples is None else (count_of("samples", samples, 1, ProviderError),)
     whole = sum(part for part, _ in mix.kinds)
     if not 0 < whole <= 1:
         each = ", ".join(f"{name} {getattr(mix, name):.3g}" for name in ("video", "web", "call", "download"))
@@ -437,41 +440,70 @@ def subscribers(
         raise ProviderError(f'the node "{node}" has no circuits')
     added = [replace(own[k % len(own)], name=f"circuit more-{k + 1}") for k in range(more)]
     number = libreqos.WAYS.index(way)
-    seeds = range(seed, seed + samples)
-    now = _hour(entry, own, number, mix, seeds, seconds)
-    after = _hour(entry, [*own, *added], number, mix, seeds, seconds) if added else now
     below = Counter(circuit.parent for circuit in added if circuit.parent != node)
-    return Subscribers(node, more, way, entry.rates[number], now, after, samples, seconds, mix, below)
+    cases = [own, [*own, *added]] if added else [own]
+    made: list[list[_Sample]] = [[] for _ in cases]
+    for count in counts:
+        done = len(made[0])
+        packets = sum(sample.packets for samples_of in made for sample in samples_of)
+        most = count if not packets else min(count, int(SUBSCRIBERS.packets * done / packets))
+        if most <= done:
+            break
+        for circuits, samples_of in zip(cases, made, strict=True):
+            samples_of.extend(_samples(entry, circuits, number, mix, range(seed + done, seed + most), seconds))
+        hours = [_hour(len(circuits), samples_of) for circuits, samples_of in zip(cases, made, strict=True)]
+        answer = Subscribers(node, more, way, entry.rates[number], hours[0], hours[-1], most, seconds, mix, below)
+        if answer.bears is not None:
+            break
+    return answer
 
 
-def _hour(
+class _Sample(NamedTuple):
+    """A moment of the busy hour."""
+
+    used: NDArray[Any]
+    """Used part of each second."""
+    rows: list[tuple[int, str, str, float, float]]
+    """Rows of `Hour.each`."""
+    packets: int
+    """Packets that were simulated."""
+
+
+def _samples(
     node: libreqos.Node, circuits: Sequence[libreqos.Circuit], way: int, mix: Mix, seeds: range, seconds: float
-) -> Hour:
+) -> list[_Sample]:
     import numpy as np
-    import pandas as pd
 
     def sample(seed: int) -> Result | None:
         scenario = busy_hour(node, circuits, way, mix, seed, seconds)
         return None if scenario is None else run(scenario, seed=seed)
 
-    used, rows = [], []
+    samples = []
     for seed, result in zip(seeds, parallel(sample, list(seeds), imports=()), strict=True):
         if result is None:
-            used.append(np.zeros(math.floor(seconds)))
+            samples.append(_Sample(np.zeros(math.floor(seconds)), [], 0))
             continue
-        used.append(np.asarray(result.utilization_1s[node.name]))
         kinds = {flow["name"]: flow["traffic"]["kind"] for flow in result._scenario["flows"]}
-        for row in result.queue_classes.reset_index().to_dict("records"):
-            if row["packets"]:
-                name = str(row["class"])
-                kind = kinds[f"{name} {libreqos.WAYS[way]}"]
-                rows.append((seed, name, kind, float(row["delay_p95"]), float(row["rate"])))
+        rows = [
+            (seed, name, kinds[f"{name} {libreqos.WAYS[way]}"], float(row["delay_p95"]), float(row["rate"]))
+            for row in result.queue_classes.reset_index().to_dict("records")
+            if row["packets"] and (name := str(row["class"]))
+        ]
+        samples.append(_Sample(np.asarray(result.utilization_1s[node.name]), rows, int(result.departures)))
+    return samples
+
+
+def _hour(subscribers: int, samples: Sequence[_Sample]) -> Hour:
+    import numpy as np
+    import pandas as pd
+
+    used, rows = [sample.used for sample in samples], [row for sample in samples for row in sample.rows]
     each = pd.DataFrame(rows, columns=["sample", "subscriber", "traffic", "delay_p95_s", "rate_bps"])
     downloads = each.loc[each["traffic"] == "bulk", "rate_bps"]
     seconds_used = np.concatenate(used)
     full_each = [float(np.mean(sample >= FULL)) for sample in used]
     return Hour(
-        count=len(circuits),
+        count=subscribers,
         full=float(np.mean(seconds_used >= FULL)),
         full_bounds=_bounds(full_each),
         utilization=float(np.mean(seconds_used)),

@@ -33,7 +33,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="SHARE", type=share, help=f"share of the subscribers {who}")
     parser.add_argument("--video-rate", metavar="RATE", default="5 Mbit/s", help="rate of a video (default: 5 Mbit/s)")
     parser.add_argument(
-        "--samples", metavar="N", type=count(1), default=8, help="moments of the busy hour (default: 8)"
+        "--samples",
+        metavar="N",
+        type=count(1),
+        help="moments of the busy hour (default: 8, and then more until they tell, up to 200 or 40 million packets)",
     )
     parser.add_argument("--duration", metavar="TIME", default="30 s", help="length of each moment (default: 30 s)")
     parser.add_argument("--seed", metavar="N", type=count(0), default=1, help="seed of the first moment (default: 1)")

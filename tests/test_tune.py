@@ -394,7 +394,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     """Whether PIE met 10 ms at 200 ms rested on two seeds: 11.9 ms, and 8.4 ms with others."""
     question = problem(link(), None, {"rtt": "50ms..50ms"}, NEED)
 
-    def fake(_problem: Any, jobs: Any, count: int = 1, *_: Any) -> list[Run]:
+    def fake(_problem: Any, jobs: Any, count: int = 1, *_: Any, **__: Any) -> list[Run]:
         half = spread * (1 if count == 3 else 0.1)
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
@@ -764,7 +764,7 @@ def test_the_next_setting_is_chosen_where_the_last_waited_longest(monkeypatch: p
     tuning = _Tuning(question, FAMILIES["pie"], None, 3, 0, lambda _text: None)
     looked: list[set[float]] = []
 
-    def measured(_problem: object, jobs: Sequence[tuple[object, dict[str, float]]], *_: Any) -> list[Run]:
+    def measured(_problem: object, jobs: Sequence[tuple[object, dict[str, float]]], *_: Any, **__: Any) -> list[Run]:
         looked.append({point["flows"] for _, point in jobs})
         return [Run(point, 1, 9, 0.01, math.nan, 0.01, 0.02, 1, 0, 0, 0, 999) for _, point in jobs]
 

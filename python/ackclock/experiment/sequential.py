@@ -111,8 +111,8 @@ SYNCHRONISATION: Final = Policy(seeds=(4, 8), packets=GLANCE)
 Whether windows move together: few flows lock into a pattern by their seed, which no longer run shows. Where half of the
 seeds lock into one pattern and half into another, four are of one kind by chance in one case of eight.
 """
-TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
-"""Each run of `tune`."""
+TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000, single=4_000_000)
+"""Each run of `tune`; one whose numbers are stated is as long as it has to be, within more packets."""
 FAIR: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8), packets=600_000, sure=40_000_000)
 """
 Each run of `fair`; more seeds than the first only where the answer is to be sure, longer ones while shares drift.

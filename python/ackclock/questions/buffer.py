@@ -35,7 +35,6 @@ from ..experiment.sequential import BUFFER, GLANCE, Effort
 from .causes.ablations import contested
 from .causes.experiment import chosen
 from .causes.scales import (
-    MIN_MEASURED_S,
     Length,
     bits,
     bulk,
@@ -45,6 +44,7 @@ from .causes.scales import (
     packet_size,
     policed,
     quantities,
+    quick,
     timed,
 )
 from .causes.shapers import scheduler
@@ -73,13 +73,6 @@ those are stated that end the runs, left out the mean in 15 of 100 cases over te
 """
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
-MEASURED: Final = 1_000_000
-"""
-Packets after which the first runs of a size end, where nothing slow asks for more, on links that carry them in less
-than the time that is else measured at least; ...
-"""
-TIMERS: Final = 1.0
-"""... but not before so many seconds, several of the senders' timers."""
 STEPS: Final = (1_000_000, 4_000_000)
 """Steps of a size's equations above which they are made longer, for a per cent, and above which they are left out."""
 CELLS, FINE = 4.0, 200.0
@@ -487,7 +480,7 @@ class _Lab:
         entry["queue"]["capacity"] = f"{packets} packets"
         own = lasting(changed, needed(changed, self.link)) if once(changed) else None
         pace = sum(bits(link) for link in changed["link"]) / (8 * self.packet)
-        length = own or needed(changed, self.link, least=min(max(MEASURED / pace, TIMERS), MIN_MEASURED_S))
+        length = own or needed(changed, self.link, least=quick(pace))
         scenario = Scenario(timed(changed, length))
         first, short = int(changed["scenario"]["seed"]), length
         runs: list[Result] = []

@@ -43,10 +43,6 @@ STATEMENTS: Final = {
     "short": (
         "packet runs{where} measure {measured:time} instead of {needed:time} ({reason}): longer ones may say otherwise"
     ),
-    "short-least": (
-        "packet runs{where} measure {measured:time} instead of {needed:time}, the least that tells: longer ones may "
-        "say otherwise"
-    ),
     "searching": "searching settings of {kind}, target {target:precise}",
     "corners": "packet runs at the corners ({attempt})",
     "packet-settings": "{count} settings of {kind} in packet runs",

@@ -47,8 +47,10 @@ MAX_LOSS: Final = 0.25
 """Loss at most: with more, flows wait for their timers."""
 MIN_MEASURED_S: Final = 5.0
 """Measured time at least, s."""
-LEAST_TIME: Final = f"{MIN_MEASURED_S:g} s"
-"""The reason of a length that is no more than that: nothing is slower."""
+MEASURED: Final = 1_000_000
+"""Packets after which a measurement may end sooner, where a link carries them in less time and nothing is slower ..."""
+TIMERS: Final = 1.0
+"""... but not before so many seconds: several of the senders' timers."""
 SAMPLES: Final = (1000, 40_000)
 """Samples of a trace at least and at most."""
 BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
@@ -318,6 +320,11 @@ def first_crossed(tree: Mapping[str, Any], links: Sequence[str]) -> dict[str, st
     """Return the first of some links that each class of flows crosses, by class; those that cross none are left out."""
     crossed = {str(flow["name"]): [link for link in links if link in flow["path"]] for flow in tree["flows"]}
     return {name: own[0] for name, own in crossed.items() if own}
+
+
+def quick(rate: float) -> float:
+    """Return the measured time at least, s, of a question that asks a fast link often; `rate` in packets a second."""
+    return min(max(MEASURED / rate, TIMERS), MIN_MEASURED_S)
 
 
 def needed(tree: Mapping[str, Any], name: str, wait: float | None = None, *, least: float = MIN_MEASURED_S) -> Length:

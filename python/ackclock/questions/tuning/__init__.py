@@ -251,9 +251,9 @@ class _Tuning:
             first = {"aqm": "pi", "capacity": "1000 packets"}
         return refused(self.problem, first)
 
-    def _measured(self, jobs: Iterable[tuple[Queue, Point]], seeds: int = 1) -> list[Run]:
-        """Run each queue at each point; what an earlier attempt ran is not run again."""
-        return measure(self.problem, jobs, seeds, self.cache)
+    def _measured(self, jobs: Iterable[tuple[Queue, Point]], seeds: int | None = None) -> list[Run]:
+        """Run each queue at each point, once where it is only to choose; what was run before is not run again."""
+        return measure(self.problem, jobs, seeds or 1, self.cache, stated=seeds is not None)
 
     # with a fluid law
 

@@ -15,7 +15,7 @@ from ...core.statement import Statement, state
 from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
-from ..causes.scales import LEAST_TIME, needed, quantities
+from ..causes.scales import needed, quantities, quick
 from ..phases import drawn
 from .problem import Point, Problem, at
 
@@ -24,7 +24,7 @@ SHORTEST: Final = 60.0
 ROUNDS: Final = (40, 200)
 """... and from so many to so many round trips, or what is slowest in it needs (`questions.causes.needed`) ..."""
 BUDGET: Final = TUNE.packets
-"""... within so many packets."""
+"""... within so many packets; what is stated has what is slowest in it within `TUNE.single`."""
 SAMPLES: Final = (2_000, 100_000)
 """Samples of a run, at least and at most: what is computed of them cannot be interrupted."""
 WARMED: Final = 1 / 3
@@ -80,13 +80,19 @@ class Run:
         }
 
 
-def _length(problem: Problem, tree: Tree, point: Mapping[str, float]) -> float:
+def _length(problem: Problem, tree: Tree, point: Mapping[str, float], *, stated: bool) -> float:
     """Return how long a run is, s: long enough to say something, and within the budget of packets where that can be."""
     rtt = problem.rtt(point)
-    rate = point.get("rate", problem.bits) / (8 * problem.packet)
+    rate = _rate(problem, point)
     few, many = (count * rtt for count in ROUNDS)
-    slowest = needed(tree, problem.link).measured / (1 - WARMED)
-    return max(min(max(SHORTEST, many, slowest), BUDGET / rate), few, 2.0)
+    slowest = needed(tree, problem.link, least=quick(rate)).measured / (1 - WARMED)
+    whole = min(slowest, TUNE.single / rate) if stated else 0.0
+    return max(min(max(SHORTEST, many, slowest), BUDGET / rate), whole, few, 2.0)
+
+
+def _rate(problem: Problem, point: Mapping[str, float]) -> float:
+    """Return the rate of the link at a place, packets/s."""
+    return point.get("rate", problem.bits) / (8 * problem.packet)
 
 
 def _between_samples(rtt: float, end: float) -> float:
@@ -95,8 +101,10 @@ def _between_samples(rtt: float, end: float) -> float:
     return max(min(max(rtt / 4, 0.002), end / few), end / many)
 
 
-def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float]) -> Scenario:
-    """Return the whole scenario with a queue at the link, at a point of the range."""
+def scenario(
+    problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float], *, stated: bool = True
+) -> Scenario:
+    """Return the whole scenario with a queue at the link, at a point of the range; shorter where it is not stated."""
     tree = copy.deepcopy(problem.scenario.canonical)
     tree.pop("change", None)
     link = link_of(tree, problem.link)
@@ -112,7 +120,7 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
         if "flows" in point:
             entry["count"] = counts[entry["name"]]
         entry["stop"] = "never"
-    end = _length(problem, tree, point)
+    end = _length(problem, tree, point, stated=stated)
     for entry in varied:
         if max(quantities(entry["start"])) > EARLY * end:
             entry["start"] = "0 s"
@@ -128,14 +136,14 @@ def shortest(problem: Problem, queue: Mapping[str, Any], runs: Iterable[Run]) ->
     """Say of the run that is shortest beside what is slowest in it; None where none is too short for that."""
     short = []
     for own in runs:
-        wanted = needed(scenario(problem, queue, own.point).canonical, problem.link)
+        tree = scenario(problem, queue, own.point).canonical
+        wanted = needed(tree, problem.link, least=quick(_rate(problem, own.point)))
         short.append(((1 - WARMED) * own.length / wanted.measured, own.point, wanted))
     part, point, wanted = min(short, key=lambda own: own[0])
     if part > 0.99:  # noqa: PLR2004  rounding
         return None
     measured = part * wanted.measured
-    case = "short-least" if wanted.reason == LEAST_TIME else "short"
-    return state(f"tune.{case}", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
+    return state("tune.short", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
 
 
 RunCache = dict[tuple[str, int], dict[str, float]]
@@ -147,15 +155,18 @@ def measure(
     jobs: Iterable[tuple[Mapping[str, Any], Point]],
     seeds: int = 1,
     cache: RunCache | None = None,
+    *,
+    stated: bool = True,
 ) -> list[Run]:
     """
     Run each queue at each point with so many seeds; the results do not depend on how many run at a time.
 
+    Runs that are not stated, but one of many to choose from, may be shorter than what is slowest in them needs.
     Runs of the cache are not done again, and those that are done are put there.
     """
     listed = list(jobs)
     known: RunCache = {} if cache is None else cache
-    given = [scenario(problem, queue, point) for queue, point in listed]
+    given = [scenario(problem, queue, point, stated=stated) for queue, point in listed]
     scenarios = parallel(drawn, given)
     texts = [placed.to_json() for placed in scenarios]
     keys = [[(text, seed) for seed in range(1, seeds + 1)] for text in texts]

@@ -855,6 +855,33 @@ def test_streams_that_are_alone_wait_for_themselves() -> None:
     assert change.cause == "the rate of bursts itself"
 
 
+def test_a_link_that_varies_elsewhere_is_ten_times_as_fast_at_each_time() -> None:
+    """A slow trace was never a cause, and a link that changes had ten times its first rate, whatever came later."""
+    links = [{"name": "here", "rate": "12 Mbit/s"}, {"name": "cell", "rate": "20 Mbit/s"}]
+    flow = {"name": "f", "path": ["cell", "here"], "rtt": "40 ms"}
+    tree = ac.Scenario({"scenario": {"name": "s", "duration": "20 s"}, "link": links, "flows": [flow]}).canonical
+    steps = [["0 s", "20 Mbit/s"], ["5 s", "2 Mbit/s"], ["6 s", "0 bit/s"]]
+    (ablation, _) = (entry for entry in SPECIFIC if entry.key == "elsewhere")
+
+    def changed(**keys: object) -> dict[str, Any]:
+        own = {**tree, "link": [tree["link"][0], tree["link"][1] | {"rate": keys["rate"]}]}
+        own |= {"change": keys["change"]} if "change" in keys else {}
+        change = ablation.of("here", "idle").apply(ac.Scenario(own).canonical)
+        assert change is not None
+        said[:] = [change.done]
+        return ac.Scenario(change.tree).canonical
+
+    said: list[str] = []
+    trace = changed(rate={"steps": steps, "repeat": "10 s"})["link"][1]["rate"]
+    assert said == ["with cell 100 times as fast"]  # 2 Mbit/s is slower than twice the link judged even tenfold
+    assert scales.steps(trace) == ([(0.0, 2e9), (5.0, 2e8), (6.0, 0.0)], 10.0)
+    later = [{"at": "4 s", "link": "cell", "rate": "30 Mbit/s"}]
+    after = changed(rate="4 Mbit/s", change=later)
+    assert said == ["with cell 10 times as fast"]
+    rates = [scales.quantities(entry["rate"])[0] for entry in (after["link"][1], after["change"][0])]
+    assert rates == [4e7, 3e8]
+
+
 def test_a_stream_over_two_links_loses_on_its_way() -> None:
     """Each of two links was said to lose what a call loses at both of them together."""
     links = [{"name": name, "rate": "1 Mbit/s", "queue": {"capacity": "9 packets"}} for name in ("a", "b")]

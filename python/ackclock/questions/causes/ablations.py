@@ -9,7 +9,6 @@ has: its buffer, its AQM, its senders' control, their number.
 from __future__ import annotations
 
 import copy
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import ENDLESS, bits, bulk, carried, later, once, packet_size, quantities, room
+from .scales import ENDLESS, bits, bulk, carried, later, once, packet_size, quantities, room, steps
 from .symptoms import FEW_PACKETS
 
 SLOWER: Final = 10
@@ -134,9 +133,21 @@ def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "medium", "own-medium", links=_names(others))
 
 
-def _later_rates(tree: Tree, name: str) -> list[float]:
-    """Return the rates to which changes set a link, bit/s, and infinity."""
-    return [math.inf, *(rate for text in later(tree, name, "rate") for rate in quantities(text))]
+def _least_rate(tree: Tree, link: Tree) -> float:
+    """Return the least rate above zero that a link has at any time, bit/s."""
+    rates = [carried(link), *(rate for text in later(tree, link["name"], "rate") for rate in quantities(text))]
+    if isinstance(link["rate"], Mapping):
+        rates += [bps for _, bps in steps(link["rate"])[0]]
+    return min(rate for rate in rates if rate > 0)
+
+
+def _faster(rate: Any, times: float) -> Any:
+    """Return so many times a rate, at each of its times where it varies."""
+    if isinstance(rate, Mapping):
+        return {**rate, "steps": [[at, _faster(bps, times)] for at, bps in rate["steps"]]}
+    if isinstance(rate, list):
+        return [_faster(entry, times) for entry in rate]
+    return f"{times * _core.quantity(rate)[0]:.12g} bit/s"
 
 
 def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
@@ -147,16 +158,24 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             return None
         crossed = {place for flow in bulk(tree, name) for place in flow["path"]} - {name}
         changed = copy.deepcopy(tree)
-        there = [link for link in changed["link"] if link["name"] in crossed and isinstance(link["rate"], str)]
+        there = [
+            link
+            for link in changed["link"]
+            if link["name"] in crossed and (isinstance(link["rate"], str) or link["rate"].get("steps"))
+        ]
         if not there or (most is None and len(there) == 1):  # which is taken away alone
             return None
-        there = sorted(there, key=lambda link: min(carried(link), *_later_rates(tree, link["name"])))[:most]
+        there = sorted(there, key=lambda link: _least_rate(tree, link))[:most]
         times = SLOWER
-        while times * carried(there[0]) < 2 * carried(link_of(tree, name)):  # an equal link would be a bottleneck, too
+        # an equal link would be a bottleneck, too
+        while times * _least_rate(tree, there[0]) < 2 * carried(link_of(tree, name)):
             times *= SLOWER
         for link in there:
-            link["rate"] = f"{times * _core.quantity(link['rate'])[0]:.12g} bit/s"
-        _keep(changed, [link["name"] for link in there], "rate")
+            link["rate"] = _faster(link["rate"], times)
+        names = [link["name"] for link in there]
+        for change in changed.get("change", []):
+            if change.get("link") in names and "rate" in change:
+                change["rate"] = _faster(change["rate"], times)
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
     return apply

@@ -265,6 +265,49 @@ def random_crossing(seed: int) -> tuple[ac.Scenario, dict[str, Any]]:
     return ac.Scenario({"scenario": head, "link": [link], "flows": classes}), options
 
 
+def random_site(seed: int) -> ac.Scenario:
+    """A site as people write it: a fast network before a line of two ways, web traffic, uploads, calls and classes."""
+    draw = random.Random(f"site/{seed}")
+    up, down = draw.choice([(1, 8), (2, 16), (5, 20), (10, 10)])
+
+    def at(part: float) -> dict[str, Any]:
+        return {"rate": f"{part * up:g} Mbit/s", "ceil": f"{up} Mbit/s"}
+
+    queues: list[dict[str, Any]] = [
+        {"aqm": "drop-tail", "capacity": draw.choice(["50 ms", "250 ms", "100 packets", "500 packets"])},
+        {"aqm": draw.choice(["codel", "pie"]), "capacity": "500 packets"},
+        {"scheduler": draw.choice(["fq_codel", "sfq"])},
+        {
+            "scheduler": "htb",
+            "default": "rest",
+            "classes": [
+                {"name": "voice", "dscp": ["EF"], **at(0.3), "queue": {"aqm": "drop-tail", "capacity": "50 packets"}},
+                {"name": "rest", **at(0.7), "queue": {"aqm": "drop-tail", "capacity": "200 packets"}},
+            ],
+        },
+    ]
+    links: list[dict[str, Any]] = [
+        {"name": "lan", "rate": draw.choice(["100 Mbit/s", "1 Gbit/s"]), "delay": "0.1 ms", "queue": queues[0]},
+        {"name": "up", "rate": f"{up} Mbit/s", "delay": "5 ms", "queue": draw.choice(queues)},
+        {"name": "down", "rate": f"{down} Mbit/s", "delay": "5 ms", "queue": draw.choice(queues[:3])},
+    ]
+    ways = {"out": {"path": ["lan", "up"], "reverse_path": ["down"]}, "in": {"path": ["down"], "reverse_path": ["up"]}}
+    rtt, control = ({"rtt": f"{draw.choice([20, 60])} ms"}, {"congestion": draw.choice(["cubic", "bbr", "reno"])})
+    page = {"kind": "http", "size": draw.choice(["200 kB", "1 MB"]), "think": "2 s"}
+    voice = {"packet_size": "200 B", "dscp": "EF", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    classes: list[dict[str, Any]] = [
+        {"name": "web", "count": draw.choice([2, 6]), **ways["in"], **rtt, "congestion": "cubic", "traffic": page},
+        {"name": "backup", **ways["out"], "rtt": f"{draw.choice([20, 60, 150])} ms", **control},
+        {"name": "downloads", "count": draw.choice([1, 3]), **ways["in"], **rtt, **control},
+        {"name": "call-out", "path": ["lan", "up"], **rtt, **voice},
+        {"name": "call-in", "path": ["down"], **rtt, **voice},
+        {"name": "camera", "path": ["lan", "up"], **rtt, "traffic": {"kind": "cbr", "rate": f"{0.2 * up} Mbit/s"}},
+    ]
+    there = [own for own in classes if draw.random() < 0.6] or classes[:2]
+    head = {"name": f"site {seed}", "duration": "60 s", "measure": "20 s .. 60 s"}
+    return ac.Scenario({"scenario": head, "link": links, "flows": there})
+
+
 SCHEDULERS = ("fq", "drr", "fq_codel", "cake", "dualpi2", "sfq", "fq_pie", "sch_fq", "choke")
 """Queues that have a capacity of their own."""
 

@@ -28,7 +28,7 @@ import window_checker
 from ackclock.errors import AnalysisError
 from checkers import _bits, _idle, _Runs, _uneven, check, once
 from run_checker import random_scenario
-from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
+from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link, random_site
 
 BESIDE = 0.15
 """A number this near to its limit may lie on either side of it with other seeds."""
@@ -137,10 +137,13 @@ def question(seed: int) -> tuple[str, Any]:
     """
     A link with one or two classes of endless flows, every second of the whole catalogue, some with other traffic.
 
-    Every third is a line with both directions, mixed classes, calls, and at times a rate that varies; every fifth of
+    Every seventh is a site with a fast network before its line, web traffic and classes of a shaper, every third of
+    the others a line with both directions, mixed classes, calls, and at times a rate that varies; every fifth of
     the others crosses what holds packets back with traffic that ends, sizes and preferences. Half of the links without
     them are corners: any scheduler, access links, starts together.
     """
+    if seed % 7 == 0:
+        return "site", (random_site(seed), {})
     if seed % 3 == 0:
         return "both directions", (random_line(seed), {})
     if seed % 5 == 0:

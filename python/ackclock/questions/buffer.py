@@ -41,6 +41,7 @@ from .causes.scales import (
     lasting,
     needed,
     once,
+    pace,
     packet_size,
     policed,
     quantities,
@@ -479,13 +480,13 @@ class _Lab:
         entry = link_of(changed, self.link)
         entry["queue"]["capacity"] = f"{packets} packets"
         own = lasting(changed, needed(changed, self.link)) if once(changed) else None
-        pace = sum(bits(link) for link in changed["link"]) / (8 * self.packet)
-        length = own or needed(changed, self.link, least=quick(pace))
+        per_second = pace(changed)
+        length = own or needed(changed, self.link, least=quick(per_second))
         scenario = Scenario(timed(changed, length))
         first, short = int(changed["scenario"]["seed"]), length
         runs: list[Result] = []
         wide, fixed = 1.0, False
-        efforts = self._efforts(short, pace, fixed=own is not None)
+        efforts = self._efforts(short, per_second, fixed=own is not None)
         for effort in efforts:
             if effort.longer * short.measured > length.measured:
                 length, runs = _longer(short, effort.longer), []
@@ -530,17 +531,17 @@ class _Lab:
             },
         )
 
-    def _efforts(self, length: Length, pace: float, *, fixed: bool) -> list[Effort]:
+    def _efforts(self, length: Length, per_second: float, *, fixed: bool) -> list[Effort]:
         """
         Seeds and lengths in which a size is run until it is decided, within the packets that it may take.
 
-        `pace` is in packets a second; a run of `fixed` length is not made longer.
+        All links carry so many `per_second`; a run of `fixed` length is not made longer.
         """
         often = [self.seeds, *(count for count in BUFFER.seeds if count > self.seeds)]
         efforts: list[Effort] = []
         for factor in BUFFER.longer[: 1 if fixed else None]:
             budget = self.budget if factor == 1 else self.longest
-            most = int(budget / (pace * _longer(length, factor).total))
+            most = int(budget / (per_second * _longer(length, factor).total))
             counts = often if factor == 1 else often[-1:]
             efforts += [Effort(min(count, most), factor) for count in counts if most >= (1 if factor == 1 else count)]
         return list(dict.fromkeys(efforts))
@@ -548,8 +549,8 @@ class _Lab:
     def part(self, size: Size, flows: int) -> Part | None:
         """Run a part of a link in which all flows are alike but for their number; None where it has too few."""
         changed = copy.deepcopy(dict(self.tree))
-        pace = size.length * self.speed / (8 * self.packet)
-        divisor = math.ceil(pace / BUFFER.part)
+        packets = size.length * self.speed / (8 * self.packet)
+        divisor = math.ceil(packets / BUFFER.part)
         entry, *others = changed["link"]
         queue = entry["queue"]
         plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"

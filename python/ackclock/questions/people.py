@@ -538,7 +538,7 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     ways = [returning(flow), list(flow["path"])]
     if not ways[0] or _narrowest(tree, ways[0]) <= _narrowest(tree, ways[1]):
         return flow
-    there = [one for one in tree["flows"] if [list(one["path"]), returning(one)] == ways and "congestion" in one]
+    there = [one for one in tree["flows"] if list(one["path"]) == ways[0] and link in returning(one)]
     endless = [one for one in there if one["traffic"]["kind"] == "bulk"]
     return next(iter([*endless, *there]), {**flow, "path": ways[0], "reverse_path": ways[1]})
 

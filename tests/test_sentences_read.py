@@ -478,7 +478,7 @@ def test_what_a_measurement_lacks(
     finding = state("measured.no-mode")
     found = MeasuredStability("l", "cannot tell", finding, None, 2.5, 0.6, MOST_RUNS, 120.0, packets)
     monkeypatch.setattr(measured_module, "measured_stability", lambda *_, **__: found)
-    options = SimpleNamespace(packets=5e7, report=None, json=False, vary=[])
+    options = SimpleNamespace(packets=5e7, report=None, json=False, vary=[], link=None)
     run_measured(options, "title", over({}, CALL))  # type: ignore[arg-type]
     assert said in capsys.readouterr().out
 

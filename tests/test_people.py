@@ -338,6 +338,14 @@ def test_interval_is_students_over_the_seeds() -> None:
     assert "2.00 s ± 0.25 s" in sentence(People({"now": answer}, ("a",)))
 
 
+def test_no_packet_is_there_and_back_before_the_round_trip() -> None:
+    """ "89 ms ± 80 ms", of three seeds in one of which a flow shares the queue, over a round trip of 60 ms."""
+    runs = tuple(Experience(None, ping, 0.06, math.nan, math.nan, 0, math.nan, 20.0) for ping in (0.07, 0.126, 0.07))
+    mean = replace(runs[0], ping=0.089, runs=runs)
+    cells = table(People({"now": mean}, ("a",))).columns["now"]
+    assert cells["a game, there and back"] == "89 ms [60 ms, 169 ms]"
+
+
 def test_grades_are_those_that_the_interval_reaches() -> None:
     runs = tuple(Experience(None, 0.03 + added, 0.03, 0.06, 1.0, 5, math.nan, 20.0) for added in (0.05, 0.06, 0.07))
     answer = replace(runs[1], runs=runs)

@@ -63,7 +63,8 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
         return f"not known: {why_not}"
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} do not tell"
-    return time_over_seeds(value, half)
+    least = experience.ping_base if measure == "ping" else 0.0  # no sooner than without a queue
+    return time_over_seeds(value, half, least=least)
 
 
 def _page(experience: Experience, no_page: str) -> str:

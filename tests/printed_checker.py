@@ -216,7 +216,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for row, key in (("game", "ping"), ("page", "page"), ("download", "download")):
             value, half = setting[f"{key}_s"], setting["half"][key]
             if value is not None and half < value:
-                stated[row] += _with(value, half)
+                stated[row] += _with(value, half, setting["ping_base_s"] if key == "ping" else 0.0)
                 stated[row] += [setting["download_bps"]] if row == "download" else []
         known = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
         stated["game"] += [setting["ping_p99_s"]] if known and setting["ping_p99_s"] is not None else []
@@ -244,9 +244,11 @@ def _slowest(settings: Mapping[str, Mapping[str, Any]], faults: list[str]) -> Ca
     return checked
 
 
-def _with(value: float, half: float) -> list[float]:
-    """A time, and its interval where that is wider than a hundredth of it."""
-    return [value, half] if half > 0.01 * value else [value]
+def _with(value: float, half: float, least: float = 0.0) -> list[float]:
+    """A time, and its interval where that is wider than a hundredth of it: its ends where it would begin too low."""
+    if half <= 0.01 * value:
+        return [value]
+    return [value, least, value + half] if value - half < least <= value else [value, half]
 
 
 def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:

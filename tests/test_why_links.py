@@ -57,6 +57,21 @@ def test_the_slowest_link_of_a_path_is_judged_not_the_port_before_it() -> None:
     assert chosen(ac.Scenario(tree | {"link": twice}).canonical) == "port"
 
 
+def test_without_endless_flows_the_slowest_link_of_others_is_judged() -> None:
+    """Web traffic behind a LAN: "lan: no symptom was found ... the link is used 0.08 % of the time"."""
+    page = {"kind": "http", "size": "1 MB", "think": "2 s"}
+    call = {"kind": "cbr", "rate": "80 kbit/s"}
+    rates = {"lan": "1 Gbit/s", "up": "2 Mbit/s", "down": "5 Mbit/s"}
+    links = [{"name": name, "rate": rate} for name, rate in rates.items()]
+    flows = [
+        {"name": "call", "path": ["lan", "up"], "rtt": "30 ms", "traffic": call},
+        {"name": "web", "path": ["down"], "rtt": "30 ms", "traffic": page},
+    ]
+    tree = {"scenario": {"duration": "5 s"}, "link": links, "flows": flows}
+    assert chosen(ac.Scenario(tree).canonical) == "down"
+    assert chosen(ac.Scenario(tree | {"flows": flows[:1]}).canonical) == "up"
+
+
 def test_the_order_in_which_links_are_written_chooses_none() -> None:
     """`buffer` judged the download of the second class where the first was an upload: by the order of the links."""
     flows = [ac.flows(1, "cubic", rtt="30 ms", path=[link], name=link) for link in ("up", "down")]

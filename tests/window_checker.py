@@ -96,7 +96,7 @@ def _setting(
 
 def _last(key: str, value: float) -> float:
     """One of the last digit that is printed: three of a time, two of a loss below 1 %, tenths of a per cent above."""
-    if not value > 0:
+    if not value > 1e-9:
         return 1e-9  # what is below is printed as zero
     digits = 2 if key.startswith("delay") else 1
     own = 10.0 ** (math.floor(math.log10(value)) - digits)

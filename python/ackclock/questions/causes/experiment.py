@@ -221,10 +221,14 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
 
 
 def chosen(tree: Tree) -> str:
-    """Return the link that is meant where none is named: the slowest that the first endless flows cross."""
+    """
+    Return the link that is meant where none is named: the slowest that the first endless flows cross.
+
+    Without any it is the slowest on the path of the first others of TCP, or of the first flows.
+    """
     links = {str(link["name"]): link for link in tree["link"]}
-    endless = (flow["path"] for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk")
-    crossed: list[str] = next(endless, list(links)[:1])
+    ranked = sorted(tree["flows"], key=lambda flow: (flow["traffic"]["kind"] != "bulk", "congestion" not in flow))
+    crossed: list[str] = ranked[0]["path"] if ranked else list(links)[:1]
     return min(crossed, key=lambda name: held(links[name]) or carried(links[name]))
 
 

@@ -54,9 +54,8 @@ def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _at_limit(score: float, digits: int) -> bool:
-    """Whether a score with so many decimals stands for scores on both sides of a limit."""
-    half = 0.5 * 10**-digits
-    return any(round(score, digits) - half < limit <= round(score, digits) + half for limit in LIMITS)
+    """Whether a score with so many decimals is on the other side of a limit."""
+    return any((round(score, digits) < limit) != (score < limit) for limit in LIMITS)
 
 
 def wrong(answer: Mapping[str, Any]) -> list[str]:

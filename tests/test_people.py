@@ -454,7 +454,7 @@ def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
         assert f"a call has {shown})" in sentence(people)
         return shown
 
-    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.39 (nearly all users dissatisfied to very satisfied"
+    assert said(66.0, 72.0, 92.0) == "MOS 2.6 to 4.4 (nearly all users dissatisfied to very satisfied"
     assert said(74.0, 75.0, 76.0) == "MOS 3.7 to 3.9 (some users dissatisfied"
     assert said(90.1, 90.0, 89.9) == "MOS 4.33 to 4.35 (satisfied to very satisfied"
     assert said(75.0, 75.0, 75.1) == "MOS 3.8 (some users dissatisfied"
@@ -488,16 +488,16 @@ def test_the_probes_are_said_to_be_like_the_first_flows() -> None:
 
 
 def test_a_mos_has_as_many_decimals_as_tell_the_satisfaction() -> None:
-    """ "MOS 4.3" stood for "satisfied" and for "very satisfied", whose limit is 4.34."""
+    """ "4.3" stood for "very satisfied", whose limit is 4.34; "4.3393 to 4.3536" tells no more than "4.34 to 4.35"."""
     blank = Experience(None, math.nan, 0.02, math.nan, math.nan, 0, math.nan, 9.0)
     said = {
         rating: _call(replace(blank, call=Call(rating, 0.1, 0.05, 0.0, 0.0))) for rating in (88.0, 89.0, 89.97, 90.2)
     }
     assert said == {
-        88.0: ("MOS 4.29", "satisfied"),
-        89.0: ("MOS 4.31", "satisfied"),
-        89.97: ("MOS 4.338", "satisfied"),
-        90.2: ("MOS 4.344", "very satisfied"),
+        88.0: ("MOS 4.3", "satisfied"),
+        89.0: ("MOS 4.3", "satisfied"),
+        89.97: ("MOS 4.3", "satisfied"),
+        90.2: ("MOS 4.34", "very satisfied"),
     }
 
 

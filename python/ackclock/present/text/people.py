@@ -156,12 +156,9 @@ def _satisfaction(score: float) -> str:
 
 
 def _decimals(score: float) -> int:
-    """Return how many decimals of a score tell the satisfaction of users: one, unless a limit rounds to the same."""
-    for decimals in range(1, MOST_DECIMALS):
-        shown, half = round(score, decimals), 0.5 * 10**-decimals
-        if _satisfaction(shown - half) == _satisfaction(shown + half):
-            return decimals
-    return MOST_DECIMALS
+    """Return how many decimals a score needs to be on its side of the limits of satisfaction: one in most cases."""
+    told = (n for n in range(1, MOST_DECIMALS) if _satisfaction(round(score, n)) == _satisfaction(score))
+    return next(told, MOST_DECIMALS)
 
 
 def _short(experience: Experience) -> str:

@@ -16,7 +16,7 @@ from ackclock import SweepError
 from ackclock.present.cli import main
 from ackclock.present.cli.sweep import _usual
 from ackclock.present.report.sweep import page
-from ackclock.questions.sweep import Store, axis, changed, plan
+from ackclock.questions.sweep import Store, axis, changed, dropped, plan
 from conftest import SMALL, Command
 
 SHORT = SMALL.replace('"10 s"', '"3 s"').replace("2 s .. 10 s", "1 s .. 3 s").replace("3 s .. 9.999 s", "1 s .. 2 s")
@@ -85,6 +85,37 @@ def test_an_aqm_or_a_scheduler_by_name_replaces_a_scheduler_with_an_aqm_of_its_o
     assert (pie["scheduler"]["kind"], pie["aqm"]) == ("fq_codel", "pie")
     turns = changed(home.with_({"link.up.queue": {"scheduler": "drr"}}), {"aqm": "codel"}).canonical["link"][1]["queue"]
     assert (turns["scheduler"]["kind"], turns["aqm"]) == ("drr", "codel")
+
+
+def test_a_scheduler_keeps_what_its_aqm_knows_and_the_rest_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--set queue.aqm=fq_codel` set the target and the interval of a CoDel back to the defaults, without a word."""
+    queue = {"aqm": "codel", "capacity": "300 packets", "target": "20 ms", "interval": "300 ms"}
+    link = {"name": "l", "rate": "10 Mbit/s", "delay": "1 ms", "queue": queue}
+    flows = [{"name": "f", "path": ["l"], "rtt": "20 ms"}]
+    scenario = ac.Scenario({"scenario": {"duration": "1 s"}, "link": [link], "flows": flows})
+    fair = changed(scenario, {"queue.aqm": "fq_codel"})
+    entry = fair.canonical["link"][0]["queue"]
+    assert (entry["aqm"], entry["target"], entry["interval"]) == ("codel", "20 ms", "300 ms")
+    assert dropped(scenario, fair) == {}
+    for name in ("red", "cake"):
+        assert dropped(scenario, changed(scenario, {"queue.aqm": name}))["l"][-2:] == ["target", "interval"]
+    cake = {"scheduler": {"kind": "cake", "bandwidth": "9 Mbit/s"}}
+    shaped = scenario.with_({"link.l.queue": cake})
+    assert dropped(shaped, changed(shaped, {"queue.aqm": "codel"})) == {"l": ["scheduler.bandwidth"]}
+    whole = changed(ac.Scenario(scenario.canonical), {"queue.aqm": "fq_codel"}).canonical["link"][0]["queue"]
+    assert (whole["target"], whole["interval"]) == ("20 ms", "300 ms"), "also of a file with all defaults"
+    single = changed(fair, {"queue.aqm": "codel"}).canonical["link"][0]["queue"]
+    assert (single["aqm"], single["target"], single["interval"]) == ("codel", "20 ms", "300 ms")
+    (file := tmp_path / "s.json").write_text(json.dumps(scenario.tree), encoding="utf-8")
+    assert main(["run", str(file), "--set", "queue.aqm=red", "--set", "queue.aqm=fq_codel", "--set", "rtt=9ms"]) == 0
+    assert capsys.readouterr().err == (
+        "note: l: target and interval of its queue in the file are left out: with queue.aqm = red there is no such "
+        "key\n"
+    )
+    assert main(["run", str(file), "--set", "queue.aqm=fq_codel"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_names_of_schedulers_are_among_those_that_are_allowed_for_an_aqm(base: ac.Scenario) -> None:

@@ -7,16 +7,17 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
-from ...core._words import nearest, written
+from ...core._words import listed, nearest, written
 from ...core.errors import ScenarioError
 from ...core.scenario import Scenario, form_of, load, loads
+from ...core.statement import state
 from ...core.units import several, share_of
 from ._output import WrongInputError, visible
 
@@ -298,22 +299,36 @@ def _in_round_trips(buffer: str, rtt: str) -> str:
 
 def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
     """The scenario with every combination of the values that keys were given, and what tells them apart."""
-    from ...questions.sweep import SweepError, changed
+    from ...questions.sweep import SweepError, changed, dropped
 
     values: dict[str, list[Any]] = {}
     for key, value in assignments(changes, "flows.rtt=10ms"):
         values.setdefault(key, []).append(value)
     if not values:
         return [({"file": str(path), "set": {}}, scenario)]
-    variants = []
+    variants, notes = [], list[str]()
     for combination in product(*values.values()):
         chosen = dict(zip(values, combination, strict=True))
         try:
             named = {key: _own_algorithm(key, value, f"--set {key}={value}") for key, value in chosen.items()}
-            variants.append(({"file": str(path), "set": chosen}, changed(scenario, named)))
+            variants.append(({"file": str(path), "set": chosen}, variant := changed(scenario, named)))
+            notes += _dropped(dropped(scenario, variant), chosen)
         except SweepError as error:
             raise WrongInputError(str(error).replace("--vary", "--set", 1)) from None
+    for note in dict.fromkeys(notes):
+        sys.stderr.write(f"note: {note}\n")
     return variants
+
+
+def _dropped(gone: Mapping[str, Sequence[str]], chosen: Mapping[str, Any]) -> list[str]:
+    """Say which parameters of queues another AQM does not have."""
+    aqms = {key: value for key, value in chosen.items() if key.rpartition(".")[2] == "aqm"}
+    changes = listed([f"{key} = {written(value)}" for key, value in aqms.items()])
+    return [
+        str(state("variants.dropped", link=link, keys=listed(keys), are="is" if len(keys) == 1 else "are",
+                  changes=changes))
+        for link, keys in gone.items() if changes
+    ]  # fmt: skip
 
 
 def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any]]:

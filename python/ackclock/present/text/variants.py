@@ -24,6 +24,7 @@ DECIDED: Final = (
 )
 DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
 STATEMENTS: Final = {
+    "dropped": "{link}: {keys} of its queue in the file {are} left out: with {changes} there is no such key",
     "alike": (
         "best: named nowhere, as nothing random reaches {names}: all seeds are one run there; "
         '--set flows.start="uniform 0 s .. 1 s" makes them differ'

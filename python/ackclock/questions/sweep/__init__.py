@@ -26,7 +26,7 @@ from typing import Any
 from ...core.errors import Interrupted
 from ...core.scenario import ScenarioLike, scenario_of
 from ...core.units import several
-from .axes import MOST_POINTS, Axis, SweepError, axis, changed
+from .axes import MOST_POINTS, Axis, SweepError, axis, changed, dropped
 from .plan import Point, metric_names, plan
 from .store import Store
 from .table import Sweep, metrics_of
@@ -44,6 +44,7 @@ __all__ = [
     "axis",
     "changed",
     "compute",
+    "dropped",
     "metric_names",
     "plan",
     "sweep",

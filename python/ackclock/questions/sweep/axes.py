@@ -178,8 +178,9 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     Copy `scenario` with varied keys set; keys as in `Scenario.with_`.
 
     A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has and loses the
-    others. A scheduler's name in its place, such as ``fq_codel``, replaces the scheduler, too; so does an AQM where the
-    file names a scheduler that has an AQM of its own, such as FQ-CoDel, and no AQM beside it.
+    others (`dropped`). A scheduler's name in its place, such as ``fq_codel``, replaces the scheduler, too, and keeps
+    what the AQM of its sub-queues has; so does an AQM where the file names a scheduler that has an AQM of its own, such
+    as FQ-CoDel, and no AQM beside it.
 
     Raises
     ------
@@ -204,6 +205,23 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         return variant.with_(others) if others else variant
     except KeyError as error:
         raise SweepError(f"--vary {error.args[0]}") from None
+
+
+def dropped(scenario: Scenario, variant: Scenario) -> dict[str, list[str]]:
+    """Return the keys that the queues of a scenario give and those of `changed` have no more, by link."""
+    answer = {}
+    for entry in variant.tree.get("link", []):
+        before, after = (_parts_of(_given(_expanded(of), entry["name"])) for of in (scenario, variant))
+        if gone := [key for key in before if key not in after]:
+            answer[str(entry["name"])] = gone
+    return answer
+
+
+def _parts_of(queue: Mapping[str, Any]) -> list[str]:
+    """Keys of a queue that are no names of algorithms, with those of its scheduler."""
+    scheduler = queue.get("scheduler")
+    inner = [f"scheduler.{key}" for key in scheduler if key != "kind"] if isinstance(scheduler, Mapping) else []
+    return [*(key for key in queue if key not in ("aqm", "scheduler", "classes")), *inner]
 
 
 PLAIN_AQM = "drop-tail"
@@ -248,11 +266,22 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
     for entry in links:
         if name in ("", entry["name"]):
             given = _given(scenario, entry["name"])
+            if given.get("scheduler") == "none":
+                del given["scheduler"]
+            if scheduled:
+                own = _of_sub_queues(scenario, entry["name"], aqm, known)
             if "scheduler" in given and (scheduled or ("aqm" not in given and entry["queue"].get("aqm") != PLAIN_AQM)):
-                given = {key: value for key, value in given.items() if key == "capacity"}
+                given = {key: value for key, value in given.items() if key == "capacity" or key in own}
             queue = {key: value for key, value in given.items() if key in own or key not in all_keys}
             variant = variant.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
     return variant
+
+
+def _of_sub_queues(scenario: Scenario, link: str, scheduler: str, known: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the parameters of the AQM that a scheduler has below it."""
+    plain = scenario.with_({f"link.{link}.queue": {"aqm": scheduler}}).canonical["link"]
+    kinds = [str(entry["queue"].get("aqm")) for entry in plain if entry["name"] == link]
+    return {str(parameter["name"]) for kind in kinds if kind in known for parameter in _parameters(known[kind])}
 
 
 def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -90,7 +90,7 @@ export function pictures(): string[] {
     const all = [...svg.querySelectorAll('g')].filter((group) => /axes_\d+$/.test(group.id));
     if (!all.length && !svg.querySelector('path, line, rect, circle, polyline, polygon, image, use'))
       say('nothing is drawn');
-    const lines: SVGGeometryElement[] = [];
+    const lines: [SVGGeometryElement, DOMRect][] = [];
     for (const axes of all) {
       const [ground] = parts(axes, /patch_\d+$/);
       const area = (ground ?? axes).getBoundingClientRect();
@@ -104,10 +104,9 @@ export function pictures(): string[] {
           return false;
         return drawn(mark) && (meet(mark.getBoundingClientRect(), area, -1) || mark.tagName === 'image');
       });
-      if (ground && !marks.length) say('axes without data');
-      lines.push(
-        ...marks.filter((mark) => mark.tagName === 'path' && /line2d_\d+$/.test(mark.parentElement?.id ?? '')),
-      );
+      if (!marks.length) say('axes without data');
+      for (const mark of marks)
+        if (mark.tagName === 'path' && /line2d_\d+$/.test(mark.parentElement?.id ?? '')) lines.push([mark, area]);
     }
 
     const labelled = (axis: Element) => parts(axis, /text_\d+$/).some((text) => /[a-z]/i.test(text.textContent ?? ''));
@@ -142,8 +141,9 @@ export function pictures(): string[] {
         }
       }
       const words = [...legend.querySelectorAll('text')].map((text) => letters(text)).filter((at) => at !== null);
-      const under = lines.filter((line) =>
-        places(line).some(({ x, y }) => words.some((at) => at.left < x && x < at.right && at.top < y && y < at.bottom)),
+      const inside = (at: DOMRect, x: number, y: number) => at.left < x && x < at.right && at.top < y && y < at.bottom;
+      const under = lines.filter(([line, area]) =>
+        places(line).some(({ x, y }) => inside(area, x, y) && words.some((at) => inside(at, x, y))),
       );
       if (under.length) say(`the legend lies over ${under.length} lines: ${said(legend)}`);
     }

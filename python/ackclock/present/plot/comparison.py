@@ -40,6 +40,7 @@ def figure(comparison: Comparison) -> Figure:
             ax.set_title(f"Queue of {plain_text(link)}", loc="left")
         _draw(comparison, axes[-1], _mean_window)
         axes[-1].set_ylabel("mean window (packets)")
+        axes[-1].set_title("Windows", loc="left")
         last = f", the last {SWINGS} swings that are measured" if _swinging(comparison) else ""
         axes[-1].set_xlabel(f"time (s){last}")
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(comparison.lines))

@@ -13,7 +13,7 @@ from ..tolerances import differ
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, resolved
 from .evidence import Disagreement
-from .experiments import TRACED, Experiments
+from .experiments import Experiments, traced
 from .values import Lines
 
 __all__ = ["Comparison", "Disagreement", "Lines", "compare"]
@@ -63,7 +63,7 @@ def compare(
         resolved(scenario),
         seed=seed,
         trace_links=True,
-        trace_flows=TRACED,
+        trace_flows=traced(scenario),
         progress=lambda now: say(f"packet engine, {max(now['times']):.0f} s simulated"),
     )
     if result.window[0] == result.window[1]:

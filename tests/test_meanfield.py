@@ -9,10 +9,12 @@ import re
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import ackclock as ac
+from ackclock.present.plot import meanfield as plots
 from ackclock.present.report import meanfield as report
 from ackclock.present.text.results import mean_field_notes, mean_field_tables
 from conftest import Command, interrupted
@@ -251,6 +253,17 @@ def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
     assert float(f"{ticks[1]:.1g}") == ticks[1], "round numbers: 10, not 9.31"
     # nothing from elsewhere, but for a link to the laboratory of this machine
     assert not re.search(r'(src|href)="(https?:)?//(?!127\.0\.0\.1:)', text)
+
+
+def test_the_legend_of_densities_is_above_them(result: ac.MeanFieldResult) -> None:
+    """On paper it lay over the curves."""
+    ax = plots.stationary(result)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert len(ax.lines) == 2
+    for line in ax.lines:
+        assert ax.transData.transform((0.0, line.get_ydata().max()))[1] < legend.y0
+    plt.close("all")
 
 
 def test_a_report_says_what_the_terminal_says(result: ac.MeanFieldResult, monkeypatch: pytest.MonkeyPatch) -> None:

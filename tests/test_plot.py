@@ -125,6 +125,7 @@ def test_goodput_is_sorted_with_the_fair_share_beside_it() -> None:
     fair, starved = ax.lines[1].get_ydata()[0], ax.lines[2].get_ydata()[0]
     assert fair == pytest.approx(run.flows["goodput"].mean() / 1e6)
     assert starved == pytest.approx(analysis.STARVED_SHARE * fair)
+    assert [line.is_dashed() for line in ax.lines[1:3]] == [False, True]  # in the legend of a chart both looked alike
     assert all(tick % 1 == 0 for tick in plot.flows(result(flows=2)).get_xticks())  # "flow 1.5" of two
 
 
@@ -192,6 +193,9 @@ def test_a_long_trace_keeps_its_extremes() -> None:
 def test_series_differ_in_colour_and_in_line_style_or_marker() -> None:
     looks = {(entry["color"], str(entry["linestyle"]), entry["marker"]) for entry in style.SERIES}
     assert len(looks) == len(style.SERIES)
+    # a chart in the page tells whole lines from dashed
+    looks = {(entry["color"], entry["linestyle"] == "-") for entry in map(style.series, range(2 * len(style.SERIES)))}
+    assert len(looks) == 2 * len(style.SERIES)
     assert len({entry["marker"] for entry in style.SERIES}) == len(style.SERIES)
     assert [style.series(place) for place in range(len(style.SERIES))] == list(style.SERIES)
     more = [style.series(place) for place in range(30)]

@@ -228,6 +228,16 @@ def test_an_upright_line_of_a_chart_keeps_its_ends() -> None:
     plt.close("all")
 
 
+def test_numbers_stay_with_their_units() -> None:
+    """A line of the summary ended in "99 % at most 19.9", and the next began with "ms"."""
+    page = report.page(result(), "Title")
+    summary, meanings = (page[page.index(f'id="{part}"') :] for part in ("summary", "what-the-words-mean"))
+    for text in (summary[: summary.index("</ul>")], meanings[: meanings.index("</dl>")]):
+        assert "\u00a0%" in text
+        assert not re.search(r"\d (?:%|ms|s)\b", text.replace("% ", "%"))
+    assert str(prose("50.1 M packets")) == "50.1\u00a0M packets"
+
+
 def test_library_is_that_of_the_page() -> None:
     root = Path(__file__).parents[1]
     lock = json.loads((root / "page" / "package-lock.json").read_text(encoding="utf-8"))

@@ -488,7 +488,7 @@ def test_figures() -> None:
     assert [branch.end.kind for branch in diagram.branches] == ["boundary"]
     assert diagram.large["settles"].to_list()[0]
     assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
-    assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "bottleneck.queue (packets)"
+    assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "queue of bottleneck (packets)"
     plt.close("all")
 
 
@@ -846,6 +846,15 @@ def test_a_report_draws_no_queue_of_laws_that_have_none(queue: dict[str, str], m
     first = "window" if queue["aqm"] == "threshold" else "queue"
     rest = ["probability"] if first == "window" else ["window", "probability"]
     assert drawn == [(name, True) for name in (first, f"{first} close", *rest)]
+
+
+def test_a_close_up_has_a_title_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two figures beside each other were both "Queue (bottleneck)"."""
+    of = ac.stability(ac.dumbbell(rate="20 Mbit/s", flows=ac.flows(4, rtt="60 ms"), duration="9 s"))
+    titles = []
+    monkeypatch.setattr(report, "_drawn", lambda _, draw: titles.append(draw().get_title(loc="left")))
+    report._over_time(of.trajectory("5 s"), 0.1, "Over time")
+    assert titles[:2] == ["Queue (bottleneck)", "Queue (bottleneck), close-up"]
 
 
 @pytest.mark.parametrize(

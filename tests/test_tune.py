@@ -30,6 +30,7 @@ from ackclock.core.devices import (
 from ackclock.core.statement import state
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.present.plot.tuning import delays
+from ackclock.present.report.tune import page
 from ackclock.questions.causes import needed
 from ackclock.questions.tuning import Compromise, Tuned, TuneError, _of_the_file, _Tuning, theory
 from ackclock.questions.tuning.families import FAMILIES, rounded
@@ -454,10 +455,23 @@ def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
     tree = json.loads(done.stdout)
     assert tree["found"] is True
     assert "fq_codel" in tree["commands"]["apply"][0]
-    page = report.read_text(encoding="utf-8")
-    assert "<svg" in page
-    assert "<h1>a link of 20 Mbit/s</h1>" in page  # not as typed
-    assert tree["commands"]["apply"][0] in page
+    text = report.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "<h1>a link of 20 Mbit/s</h1>" in text  # not as typed
+    assert tree["commands"]["apply"][0] in text
+    assert '<h2 id="over-the-range">' in text
+
+
+def test_a_report_of_one_place_has_no_figure_of_a_range() -> None:
+    """An empty figure, "The range is a single place", took half of the page beside the delays."""
+    text = page(
+        ac.tune(ac.dumbbell(rate="20 Mbit/s", flows=ac.flows(4, rtt="40 ms"), duration="20 s"), seeds=1, runs=0)
+    )
+    assert "single place" not in text
+    assert text.count("<svg") == 1
+    assert '<h2 id="delays">' in text
+    # "smallest delay" was a margin, and stood above the longest queueing delay
+    assert '<th scope="row">smallest delay margin</th>' in text
 
 
 @pytest.mark.parametrize(

@@ -773,6 +773,8 @@ def test_report(ackclock: Command, tmp_path: Path) -> None:
     assert (
         "\N{NO-BREAK SPACE}ms</td>" in evidence
     )  # "0.2727" of "delays in s, all else as shares", a goodput of 12690803 among them
+    assert "1. stands</th>" in evidence
+    assert not re.search(r"\d\. \w+-\w", evidence)  # "2. waits-long"
     assert "<p>FQ-CoDel instead: " in text  # a line a link and a remedy, not one paragraph
     assert "The queue does not drain" in text
     assert "Evidence for each sentence" in text

@@ -166,12 +166,12 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
             highest = max(highest, float(goodput.max(initial=0)))
         if len(endless) > 1:
             fair = float(endless["goodput"].mean()) / 1e6
-            for level, text in (
-                (fair, "mean of the endless"),
-                (STARVED_SHARE * fair, f"starved: below {percent(STARVED_SHARE)}"),
+            for level, text, line, drawn in (
+                (fair, "mean of the endless", "-", "\u2014"),
+                (STARVED_SHARE * fair, f"starved: below {percent(STARVED_SHARE)}", style.DOTTED, "···"),
             ):
-                ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED)
-                labels.append(Label(level, text, style.GREY, "···"))
+                ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=line)
+                labels.append(Label(level, text, style.GREY, drawn))
         ax.set_ylim(*(limits or (0, 1.08 * highest if highest > 0 else 1)))
         ax.set_xlim(0.5, max(position, 1) + 0.5)
         style.few_ticks(ax)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SHARE_BEYOND_SCALE = 1e-3
 """Share of the flows whose windows may lie beyond the end of a scale."""
+_ROOM = 1.4
+"""Height of axes over their lines, of which the upper part has a legend of two lines."""
 _COLUMNS = 600
 """Densities that an image shows side by side; more would be finer than a screen."""
 
@@ -30,7 +32,7 @@ def queue(result: MeanFieldResult, *, span: tuple[float, float] | None = None, a
     values = np.asarray(result.traces["queue"].to_numpy(), dtype=np.float64)
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         _over_time(ax, result, values, "queue (packets)", span)
-        close = "" if span is None else ", close"
+        close = "" if span is None else ", close-up"
         ax.set_title(f"Queue of {plain_text(result.link)}{close}", loc="left")
         return ax
 
@@ -148,12 +150,13 @@ def stationary(result: MeanFieldResult, which: str | None = None, *, ax: Axes | 
         end = law.max_window if law is not None else measured[0][-1] if measured is not None else 1.0
         rare = law is None or law.atom <= SHARE_BEYOND_SCALE
         ax.set_xlim(0, reach(result, name, float(end)) if rare else float(end))
-        ax.set_ylim(bottom=0)
+        highest = max((float(np.nanmax(line.get_ydata())) for line in ax.lines), default=0.0)
+        ax.set_ylim(0, _ROOM * highest if highest > 0 else 1.0)
         ax.set_xlabel("window (packets)")
         ax.set_ylabel("density (1/packet)")
         ax.set_title(f"Windows of {plain_text(name)}", loc="left")
         if ax.lines:
-            ax.legend(frameon=False, loc="best")
+            ax.legend(frameon=False, loc="upper right")
         return ax
 
 

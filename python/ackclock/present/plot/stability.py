@@ -321,8 +321,10 @@ def _axis_label(name: str, unit: str) -> str:
 
 
 def _state_label(state: str) -> str:
-    """A state's name with its unit: windows and queues are packets, whatever is before the word."""
-    return plain_text(f"{state} (packets)" if state.endswith(("window", "queue")) else state)
+    """A state's name in words, with its unit: windows and queues are packets, whatever is before the word."""
+    owner, _, what = state.rpartition(".")
+    unit = " (packets)" if what.endswith(("window", "queue")) else ""
+    return plain_text(f"{what.replace('_', ' ')}{' of ' if owner else ''}{owner}{unit}")
 
 
 def _scale(ax: Axes, axis: str, values: Floats) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..text.compare import refusals, sentences, table
 from ..text.stability import idle_links
 from ._figures import _figure_of
-from .stability import Section, _cells, _rendered, _write
+from .stability import Section, _cells, _rendered, _sentence, _write
 
 if TYPE_CHECKING:
     from ...questions.compare import Comparison
@@ -42,8 +42,7 @@ def page(comparison: Comparison) -> str:
         tables=[_cells(table(comparison))],
         notes=[
             *map(idle_links, comparison.idle),
-            *(sentences(comparison) if apart else []),
-            *(f"{said[0].upper()}{said[1:]}" for said in refusals(comparison)),
+            *map(_sentence, [*(sentences(comparison) if apart else []), *refusals(comparison)]),
         ],
         sections=[
             Section(

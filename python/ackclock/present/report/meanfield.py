@@ -53,7 +53,8 @@ def page(result: MeanFieldResult) -> str:
         over_time=[
             _drawn("queue", lambda ax: plots.queue(result, ax=ax)),
             _drawn(
-                "queue, close", lambda ax: plots.queue(result, span=(max(0.0, result.end - close), result.end), ax=ax)
+                "queue, close-up",
+                lambda ax: plots.queue(result, span=(max(0.0, result.end - close), result.end), ax=ax),
             ),
             _drawn("utilisation", lambda ax: plots.utilization(result, ax=ax)),
             _drawn("loss", lambda ax: plots.loss(result, ax=ax)),

@@ -30,6 +30,7 @@ from ._template import render
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from ...core.meanfield import MeanFieldResult
     from ...core.scenario import Scenario
@@ -162,6 +163,17 @@ def _drawn(name: str, draw: Callable[..., object], size: tuple[float, float] = _
         return _figure_of(figure, f"{name.replace(' ', '-')}-", name)
 
 
+def _closer(draw: Callable[..., Axes]) -> Callable[..., Axes]:
+    """A figure beside one of the whole run, under a title of its own."""
+
+    def drawn(**on: Axes) -> Axes:
+        ax = draw(**on)
+        ax.set_title(f"{ax.get_title(loc='left')}, close-up", loc="left")
+        return ax
+
+    return drawn
+
+
 def measured_queue(scenario: Scenario, judged: MeasuredStability) -> Section:
     """Return figures of the queue in one of the runs that were measured."""
     one = run(lasting(scenario, judged.seconds), trace_links=True)
@@ -169,7 +181,7 @@ def measured_queue(scenario: Scenario, judged: MeasuredStability) -> Section:
     if math.isfinite(judged.period) and judged.seconds > _PERIODS * judged.period:
         end = one.window[1]
         span = (end - _PERIODS * judged.period, end)
-        drawings.append(_drawn("queue close", partial(figures.queue, one, judged.link, span=span)))
+        drawings.append(_drawn("queue close", _closer(partial(figures.queue, one, judged.link, span=span))))
     return Section("The queue in one run", drawings)
 
 
@@ -182,7 +194,7 @@ def _over_time(run: FluidResult, period: float, title: str) -> Section:
     span = None
     if math.isfinite(period):
         span = (max(0.0, run.end - _PERIODS * period), run.end)
-        drawings.append(_drawn(f"{first} close", partial(draw, run, span=span)))
+        drawings.append(_drawn(f"{first} close", _closer(partial(draw, run, span=span))))
     drawings += [_drawn(name, partial(draw, run, span=span)) for name, draw in rest]
     return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
 

@@ -29,7 +29,7 @@ def page(tuned: Tuned) -> str:
     }
     if tuned.theory is not None and tuned.theory.places:
         facts |= {
-            f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value}{where}"
+            f"smallest {name} margin" if name != "mean queueing" else "longest mean queueing delay": f"{value}{where}"
             for name, value, where in _text.margins(tuned.theory)
         }
     for tip in tuned.tipping:
@@ -48,11 +48,14 @@ def page(tuned: Tuned) -> str:
             }
         )
     sections = []
-    if tuned.runs or tuned.theory:
-        drawings = [_drawn("margins", partial(plots.margins, tuned), (7.6, 3.8))]
-        if tuned.runs:
-            drawings.append(_drawn("delays", partial(plots.delays, tuned), (7.6, 1.2 + 0.55 * len(tuned.runs))))
-        sections.append(Section("Over the range", drawings))
+    ranges = any(axis.low < axis.high for axis in tuned.problem.axes)
+    drawings = []
+    if ranges and (tuned.runs or tuned.theory):
+        drawings.append(_drawn("margins", partial(plots.margins, tuned), (7.6, 3.8)))
+    if tuned.runs:
+        drawings.append(_drawn("delays", partial(plots.delays, tuned), (7.6, 1.2 + 0.55 * len(tuned.runs))))
+    if drawings:
+        sections.append(Section("Over the range" if ranges else "Delays", drawings))
     return _rendered(
         title=f"{tuned.name}: {tuned.kind} tuned",
         name=tuned.name,

@@ -127,7 +127,10 @@ def _evidence(why: Why) -> dict[str, Any]:
             margin = "" if math.isnan(part.margin) else percent(part.margin, "+")
             value = interval(part.value, part.half, part.kind)
             rows.append(
-                (f"{number}. {sentence.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin])
+                (
+                    f"{number}. {sentence.predicate.replace('-', ' ')}",
+                    [", ".join(part.runs), part.how, before, value, limit, margin],
+                )
             )
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
     heading = "Evidence for each sentence"

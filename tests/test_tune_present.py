@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import ackclock as ac
+from ackclock.present.text.tune import cells
 from ackclock.questions.tuning import Tuned, _of_the_file
 from ackclock.questions.tuning.packets import PRESENT, Run, compared, measure, shortest
 from ackclock.questions.tuning.packets import scenario as placed
@@ -117,3 +118,14 @@ def test_what_is_stated_is_measured_after_the_start() -> None:
     assert abs(run.delay - 12.2e-3) < 0.5e-3
     assert run.utilization > 0.995
     assert shortest(question, queue, [run]) is None
+
+
+def test_use_of_the_link_and_waits_have_their_intervals() -> None:
+    """CoDel at 80 ms, two flows: "96.9 %", where longer runs have 96.5 %; waits had theirs from a twentieth on."""
+    run = Run({}, 3, 60.0, 20e-3, 0.4e-3, 20e-3, 30e-3, 0.969, 0.0, 0.0, 0.0, 9, used_half=0.006)
+    assert cells(("tuned", "", run))[2:6:3] == ("20.00 ms ± 0.40 ms", "96.9 % ± 0.6 %")
+    [measured] = measure(vegas(congestion="cubic"), [({"aqm": "codel", "capacity": "400 packets"}, {})], 3)
+    assert 0 < measured.used_half < 0.1
+    present = {PRESENT: [replace(run, utilization=1.0, used_half=0.0)]}
+    costly = Tuned("x", "codel", vegas(), True, {"aqm": "codel"}, None, runs=[run], worst=run, defaults=present)
+    assert ": 96.9 % ± 0.6 % of the link is used" in costly.sentence

@@ -29,6 +29,8 @@ ALLOWED = 1.1
 """A mean wait counts as met up to so much of the target (docs/tune.md)."""
 LEFT_UNUSED = 0.02
 """Part of a link that is unused beside another queue from which on it must be said."""
+WITHIN = r"(?: ± [0-9.]+ %| \[[^]]*\])?"
+"""The interval of a share, where it has one."""
 GAINS = {"pie": ("alpha", "beta"), "pi2": ("alpha", "beta"), "red": ("max_probability",)}
 QUEUES = {
     "fq_codel, Linux's default": {"scheduler": "fq_codel", "capacity": "10240 packets"},
@@ -63,7 +65,7 @@ def table(text: str) -> list[Row]:
         value, _, ends = value.partition(" [")
         most = seconds(ends.removesuffix("]").partition(", ")[2]) if ends else 1.05 * seconds(value)
         width = seconds(half) if half else most - seconds(value)
-        shares = [float(part.removesuffix(" %")) / 100 for part in (used, lost)]
+        shares = [float(part.partition(" %")[0]) / 100 for part in (used, lost)]
         rows.append(Row(name, where, seconds(value), width, seconds(p99), *shares))
     return rows
 
@@ -136,11 +138,11 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         for other in rows
         if other.name in others and other.where == row.where and other.used - row.used > LEFT_UNUSED + 1e-3
     }
-    cost = re.search(r"([0-9.]+) % of the link is used at .*, with .*? ([0-9.]+) %\.", head)
+    cost = re.search(rf": ([0-9.]+) %{WITHIN} of the link is used at .*, with .*? ([0-9.]+) %{WITHIN}\.", head)
     if unused and (cost is None or not any(_near(cost, pair) for pair in unused)):
         faults.append(f"{cost and cost[0]!r}: {unused}")
     least = min(corners, key=lambda row: row.used)
-    alone = re.search(r"unused: ([0-9.]+) % of the link is used at (.*?)\.(?: |$)", head)
+    alone = re.search(rf"unused: ([0-9.]+) %{WITHIN} of the link is used at (.*?)\.(?: |$)", head)
     if cost is None and least.used < 0.95 - 1e-3 and alone is None:
         faults.append(f"nothing is said of {least.used:.4g} of the link at {least.where}")
     if alone and (abs(float(alone[1]) - 100 * least.used) > 0.06 or alone[2] != least.where):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import counted, listed
-from ...core.units import precise_time, share, time, time_within
+from ...core.units import SPREAD, precise_time, share, share_over_seeds, time, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
@@ -105,7 +105,7 @@ def _answer(tuned: Tuned) -> str:
         return (
             f"{title}: nothing to tune for {ranges}: hardly a packet waits, with this setting or another queue: "
             f"{time(idle.delay)} on average at most{at(idle.point)}, less than one takes to be sent. "
-            f"{share(least.utilization)} of the link is used{at(least.point)}."
+            f"{_used(least)} of the link is used{at(least.point)}."
         )
     more = "" if tuned.worst.delay <= tuned.problem.need.target else "; a tenth more counts as met"
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
@@ -167,7 +167,7 @@ def _cost(tuned: Tuned) -> str:
     if tuned.cost is None and least is not None and least.utilization < 1 - LEFT_UNUSED:
         return (
             f" A part of the rate stays unused{', with the other queues too' * bool(tuned.defaults)}: "
-            f"{share(least.utilization)} of the link is used{at(least.point)}."
+            f"{_used(least)} of the link is used{at(least.point)}."
         )
     return _cost_of(tuned.cost)
 
@@ -177,9 +177,14 @@ def _cost_of(cost: tuple[Run, str, Run] | None) -> str:
         return ""
     mine, name, theirs = cost
     return (
-        f" It costs a part of the rate: {share(mine.utilization)} of the link is used{at(mine.point)}, with "
-        f"{name}{',' if ',' in name else ''} {share(theirs.utilization)}."
+        f" It costs a part of the rate: {_used(mine)} of the link is used{at(mine.point)}, with "
+        f"{name}{',' if ',' in name else ''} {_used(theirs)}."
     )
+
+
+def _used(run: Run) -> str:
+    """Return the part of the link that is used, with its interval."""
+    return share_over_seeds(run.utilization, run.used_half)
 
 
 def _instead(tuned: Tuned) -> str:
@@ -401,22 +406,20 @@ def rows(tuned: Tuned) -> list[tuple[str, str, Run]]:
 
 LEFT_UNUSED: Final = 0.05
 """Part of a link that is left unused above which it is said of a setting, whatever other queues use."""
-SHOWN = 0.05
-"""Intervals wider than this share of the mean are shown."""
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 
 
 def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = labelled
-    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else precise_time(run.delay)
+    delay = time_within(run.delay, run.half) if run.half > SPREAD * run.delay else precise_time(run.delay)
     return (
         name,
         where,
         delay,
         time(run.p50),
         time(run.p99),
-        share(run.utilization),
+        _used(run),
         share(run.loss),
     )
 

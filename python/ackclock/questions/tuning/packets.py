@@ -60,6 +60,8 @@ class Run:
     """Whether starts were drawn at random that are given as fixed, so that seeds are different runs."""
     apart: bool = False
     """Whether the queue of each seed rests at a mean of its own, which its starts decide."""
+    used_half: float = 0.0
+    """Half the width of the 95 % interval of `utilization` over the seeds; NaN of one seed."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -72,6 +74,7 @@ class Run:
             "delay_p50_s": self.p50,
             "delay_p99_s": self.p99,
             "utilization": self.utilization,
+            "utilization_half": self.used_half,
             "loss": self.loss,
             "swing": self.swings,
             "period_s": self.period,
@@ -215,9 +218,11 @@ def _mean(point: Point, rows: Sequence[Mapping[str, float]], *, drawn: bool) -> 
     mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key not in ("packets", "moved")}
     total = sum(int(row["packets"]) for row in rows)
     delays = [row["delay"] for row in rows]
-    half = mean_interval(delays).half
+    half, used = (mean_interval([row[key] for row in rows]).half for key in ("delay", "utilization"))
     apart = len(rows) > 1 and stdev(delays) > max(max(row["moved"], ROUNDING) * row["delay"] for row in rows)
-    return Run(point=dict(point), seeds=len(rows), half=half, packets=total, drawn=drawn, apart=apart, **mean)
+    return Run(
+        point=dict(point), seeds=len(rows), half=half, packets=total, drawn=drawn, apart=apart, used_half=used, **mean
+    )
 
 
 def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:

@@ -20,7 +20,7 @@ from ackclock.cli import main
 from ackclock.present.report import stability as report
 from ackclock.present.text.stability import equilibria_table, equilibrium_lines
 from ackclock.questions.stability.limit_cycle import idle_links
-from ackclock.questions.stability.questions import WORK, within
+from ackclock.questions.stability.questions import WORK, attempt, within
 from stability_checker import check_answer, equilibrium_residual, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -918,3 +918,16 @@ def test_what_an_aqm_adapts_ends_at_its_bound_not_at_a_window_of_nothing() -> No
     said = str(ac.stability(link).answer())
     assert "there what the AQM of bottleneck adapts reaches its bound" in said
     assert "nothing" not in said
+
+
+def test_a_negative_delay_is_said_in_words() -> None:
+    """ "cycles: delay 1 is -155.3 at t = 0.02: a delay must not be negative" in the answer on a file."""
+
+    def question() -> None:
+        raise ac.AnalysisError("delay 1 is -155.3 at t = 0.020000: a delay must not be negative", "bad delay")
+
+    caveats: list[str] = []
+    assert attempt("the onset", question, caveats=caveats, budget=None) is None
+    (said,) = caveats
+    assert said.startswith("the onset: the computation left the range in which the equations hold: a round trip in it")
+    assert "155" not in said

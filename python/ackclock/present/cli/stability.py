@@ -116,7 +116,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
 
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
-    from ...questions.stability import first_stable, stability
+    from ...questions.stability import first_stable, stability, why_not
 
     title, scenario = _asked(options)
     if options.source == "packets":
@@ -139,7 +139,7 @@ def _answered(options: argparse.Namespace) -> None:
     except AnalysisError as error:
         if options.source != "auto":
             raise
-        run_measured(options, title, scenario, f"The equations do not tell: {error}")
+        run_measured(options, title, scenario, f"The equations do not tell: {why_not(error)}")
         return
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None

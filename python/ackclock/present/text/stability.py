@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ...questions.stability.packets import Difference, PacketCheck, PacketRun
 
 STATEMENTS: Final = {
+    "negative-delay": (
+        "the computation left the range in which the equations hold: a round trip in it was negative, or longer than "
+        "the past that is known"
+    ),
     "beyond-limit": "what follows beyond the limit: {error}",
     "cycles-unknown": "cycles beside the stable equilibrium: {error}",
     "no-cycles": "no cycles could be followed from {parameter} = {values}",

@@ -14,7 +14,7 @@ from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
 from .limit_cycle import Cycle, cycle
 from .limits import EquilibriumBranch, Limit, SpecialPoint
-from .questions import BUDGET, Stability, attempt, first_stable, stability
+from .questions import BUDGET, Stability, attempt, first_stable, stability, why_not
 
 __all__ = [
     "BUDGET",
@@ -38,4 +38,5 @@ __all__ = [
     "discrepancy",
     "first_stable",
     "stability",
+    "why_not",
 ]

@@ -347,12 +347,12 @@ class Stability(EquilibriumAnalysis):
             try:
                 after = self._beyond(free, there, steps)
             except AnalysisError as error:
-                undecided.append(state("stability.beyond-limit", error=str(error)))
+                undecided.append(state("stability.beyond-limit", error=why_not(error)))
             if change.point is not None and unstable == 0:
                 try:
                     cycle, coexist = self._coexisting(change.regime, change.point, free, now)
                 except AnalysisError as error:
-                    undecided.append(state("stability.cycles-unknown", error=str(error)))
+                    undecided.append(state("stability.cycles-unknown", error=why_not(error)))
         return Limit(
             parameter=free.name,
             unit=free.unit,
@@ -539,7 +539,7 @@ class Stability(EquilibriumAnalysis):
                 if error.kind == "out of time":
                     raise
                 at = quantity(value, free.unit)
-                ends.append(str(state("stability.no-disturbance", parameter=parameter, value=at, error=str(error))))
+                ends.append(str(state("stability.no-disturbance", parameter=parameter, value=at, error=why_not(error))))
                 continue
             end_of_it = after.run._states[6000:, place]
             row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
@@ -716,8 +716,15 @@ def attempt(what: str, question: Callable[[], _Found], *, caveats: list[str], bu
             return question()
     except AnalysisError as error:
         late = error.kind == "out of time"
-        caveats.append(str(state("stability.out-of-time", what=what, budget=budget)) if late else f"{what}: {error}")
+        caveats.append(
+            str(state("stability.out-of-time", what=what, budget=budget)) if late else f"{what}: {why_not(error)}"
+        )
         return None
+
+
+def why_not(error: AnalysisError) -> str:
+    """Return why an analysis gave no answer, in words: delays have no numbers for people."""
+    return str(state("stability.negative-delay")) if error.kind == "bad delay" else str(error)
 
 
 def _shown(unstable: int | None) -> int:

@@ -43,10 +43,10 @@ PAGE = ROOT / "page"
 
 QUEUES = ("red", "pi2", "pi", "threshold", "codel", "fq_codel", "cake", "adaptive-red")
 WAYS: dict[str, list[str]] = {
-    "run": ["--seeds 1..3", "--set scenario.seed=1 --set scenario.seed=2"],
+    "run": ["--seeds 3", "--set scenario.seed=1 --set scenario.seed=2"],
     "stability": ["--vary rtt --vary flows.count", "--from packets", "--from both"],
-    "sweep": ["--vary scenario.seed=1,2,3", "--vary rtt=20ms..100ms:3 --vary queue.aqm=red,codel"],
-    "tune": ["--for rtt=20ms..80ms --target 30ms", *(f"--aqm {name}" for name in QUEUES)],
+    "sweep": ["--vary scenario.seed=1,2,3", "--vary rtt=300ms..500ms:3 --vary queue.aqm=red,codel"],
+    "tune": ["--for rtt=60ms..120ms --target 30ms", *(f"--aqm {name}" for name in QUEUES)],
     "why": ["--until-sure"],
 }
 """Further arguments that make another page of a scenario's file."""
@@ -63,6 +63,8 @@ ELSEWHERE: dict[str, list[str]] = {
 }
 """Questions about no file of scenarios/."""
 
+NOTHING_PLAIN = {"sweep"}
+"""Commands that ask nothing of a scenario without further arguments."""
 NO_SCENARIO = {"ci"}
 """Commands whose file is something else."""
 
@@ -118,7 +120,7 @@ def questions() -> list[Question]:
         if takes & {"file", "files"} and command not in NO_SCENARIO:
             for file in files:
                 about = f"{command} scenarios/{file.name}"
-                plain.append(about)
+                plain += [about] * (command not in NOTHING_PLAIN)
                 ways += [f"{about} {way}" for way in WAYS.get(command, [])]
         elif command not in ELSEWHERE:
             raise SystemExit(f"reports.py: what to ask of `ackclock {command}` has to be said in ELSEWHERE")

@@ -9,11 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import ackclock as ac
 from ackclock.experiment.sequential import Policy
+from ackclock.present.plot import buffer as plots
 from ackclock.present.text.buffer import _equations
 from ackclock.questions.buffer import Averages, Buffer, BufferSizeError, Size, _grid, _settled
 from ackclock.questions.home import home
@@ -276,6 +278,15 @@ def test_behind_a_policer_no_buffer_matters() -> None:
         ac.buffer(ac.Scenario(tree))
     link["policer"] = {"rate": "200 Mbit/s", "burst": "15 kB"}
     assert ac.buffer(ac.Scenario(tree), size=("50 packets",)).sizes
+
+
+@pytest.mark.parametrize("draw", [plots.utilization, plots.delay])
+def test_a_legend_lies_beside_the_lines(reno: Buffer, draw: Any) -> None:
+    """Of short buffers it lay over the 99th percentile."""
+    ax = draw(reno)
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    plt.close("all")
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

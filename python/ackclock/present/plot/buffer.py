@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +10,9 @@ from matplotlib.figure import Figure
 
 from ...questions.buffer import Buffer
 from . import style
+
+_BESIDE: Final[dict[str, Any]] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False}
+"""Place of a legend: lines may lie anywhere in the axes."""
 
 
 def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
@@ -31,7 +34,7 @@ def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
         low = min([*used, 100 * buffer.target, *(100 * size.equations.utilization for size in both if size.equations)])
         axes.set_ylim(max(low - 3, 0), 100.5)
         axes.set_ylabel("utilisation (%)")
-        axes.legend(loc="lower right", frameon=False)
+        axes.legend(**_BESIDE)
     return axes
 
 
@@ -51,7 +54,7 @@ def delay(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
             style.plain_decades(axes.yaxis)
         _sizes(buffer, axes)
         axes.set_ylabel("queueing delay (ms)")
-        axes.legend(loc="upper left", frameon=False)
+        axes.legend(**_BESIDE)
     return axes
 
 

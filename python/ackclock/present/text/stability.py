@@ -113,7 +113,7 @@ def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
     if root is None:
         rows["rightmost root"] = "not certified: the equations are too stiff"
     else:
-        pair = f" +- {abs(root.imag):.5g}i" if root.imag else ""
+        pair = f" ± {abs(root.imag):.5g}i" if root.imag else ""
         rows["rightmost root"] = f"{root.real:.5g}{pair} 1/s"
     return rows
 
@@ -150,7 +150,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
         at, root = analysis.equilibrium, analysis.certified
         queues = [at.state[name] for link in analysis.equations.links if (name := f"{link}.queue") in at.state]
         shown = "not certified" if root is None else f"{root.real:.4g}"
-        shown += f" +- {abs(root.imag):.4g}i" if root is not None and root.imag else ""
+        shown += f" ± {abs(root.imag):.4g}i" if root is not None and root.imag else ""
         lines.append(
             {
                 "queue": " ".join(map(digits, queues)),

@@ -75,6 +75,8 @@ FAULTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
         "codel", lambda of: replace(of, worst=min(of.runs, key=lambda run: run.delay))
     ),
     "no cost": ("codel", lambda of: shown(of, cost=None)),
+    "no losses": ("codel", lambda of: shown(of, losses=None)),
+    "losses of the other corner": ("pie", lambda of: shown(of, losses=(of.runs[0], *of.losses[1:]))),
     "the cost at the other corner": ("codel", lambda of: shown(of, cost=(of.runs[-1], *of.cost[1:]))),
     "shorter delays not said": ("pie", lambda of: shown(of, shorter={})),
     "both delays exchanged": ("pie", lambda of: shown(of, shorter=exchanged(of))),

@@ -29,6 +29,8 @@ ALLOWED = 1.1
 """A mean wait counts as met up to so much of the target (docs/tune.md)."""
 LEFT_UNUSED = 0.02
 """Part of a link that is unused beside another queue from which on it must be said."""
+LOST = 0.02
+"""Part of the packets that is lost beyond another queue from which on it must be said."""
 WITHIN = r"(?: ± [0-9.]+ %| \[[^]]*\])?"
 """The interval of a share, where it has one."""
 GAINS = {"pie": ("alpha", "beta"), "pi2": ("alpha", "beta"), "red": ("max_probability",)}
@@ -138,7 +140,7 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         for other in rows
         if other.name in others and other.where == row.where and other.used - row.used > LEFT_UNUSED + 1e-3
     }
-    cost = re.search(rf": ([0-9.]+) %{WITHIN} of the link is used at .*, with .*? ([0-9.]+) %{WITHIN}\.", head)
+    cost = re.search(rf": ([0-9.]+) %{WITHIN} of the link is used at .*?, with .*? ([0-9.]+) %{WITHIN}\.", head)
     if unused and (cost is None or not any(_near(cost, pair) for pair in unused)):
         faults.append(f"{cost and cost[0]!r}: {unused}")
     least = min(corners, key=lambda row: row.used)
@@ -149,6 +151,20 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         faults.append(f"{alone[0]!r}: {least.used:.4g} at {least.where}")
     if cost and float(cost[2]) - float(cost[1]) < 100 * LEFT_UNUSED - 0.1:
         faults.append(f"{cost[0]!r} is no cost")
+    places = {row.where: row for row in corners}
+    beyond = {
+        (places[other.where].lost, other.lost) for other in rows if other.name in others and other.where in places
+    }
+    largest = max((mine - theirs for mine, theirs in beyond), default=0.0)
+    lost = re.search(r"loses packets for that: ([0-9.]+) %.*?, with .*? ([0-9.]+) %\.", head)
+    if (lost is None and largest > LOST + 1e-3) or (lost and largest < LOST - 1e-3):
+        faults.append(f"{lost and lost[0]!r}: {largest:.4g} of the packets are lost beyond another queue")
+    if lost and not any(
+        all(abs(float(said) - 100 * value) < 0.06 for said, value in zip(lost.groups(), pair, strict=True))
+        for pair in beyond
+        if pair[0] - pair[1] > largest - 1e-3
+    ):
+        faults.append(f"{lost[0]!r}: {beyond}")
     return faults
 
 

@@ -95,7 +95,7 @@ def _answer(tuned: Tuned) -> str:
     assert tuned.worst is not None
     demanded, longest = show("rtt", tuned.problem.need.target), precise_time(tuned.worst.delay)
     if not tuned.found:
-        others = f"{_already(tuned)}{_cost(tuned)}{_instead(tuned)}"
+        others = f"{_already(tuned)}{_cost(tuned)}{_losses(tuned)}{_instead(tuned)}"
         return (
             f"{title}: no setting of the search met every demand for {ranges}; the best has a mean delay of {longest} "
             f"in packet runs{at(tuned.worst.point)} (demanded: {demanded}).{others}"
@@ -111,7 +111,7 @@ def _answer(tuned: Tuned) -> str:
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
     return (
         f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
-        f"{margins}, checked but not proved.{_already(tuned)}{_cost(tuned)}{_shorter(tuned)}"
+        f"{margins}, checked but not proved.{_already(tuned)}{_cost(tuned)}{_losses(tuned)}{_shorter(tuned)}"
     )
 
 
@@ -179,6 +179,17 @@ def _cost_of(cost: tuple[Run, str, Run] | None) -> str:
     return (
         f" It costs a part of the rate: {_used(mine)} of the link is used{at(mine.point)}, with "
         f"{name}{',' if ',' in name else ''} {_used(theirs)}."
+    )
+
+
+def _losses(tuned: Tuned) -> str:
+    """Name the packets that the setting loses, beside another queue that loses far fewer."""
+    if tuned.losses is None:
+        return ""
+    mine, name, theirs = tuned.losses
+    return (
+        f" It loses packets for that: {share(mine.loss)}{at(mine.point)}, with {name}{',' if ',' in name else ''} "
+        f"{share(theirs.loss)}."
     )
 
 

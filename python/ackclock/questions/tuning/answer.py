@@ -24,6 +24,8 @@ TOLERANCE: Final = 0.1
 
 UNUSED_SHARE: Final = 0.02
 """Part of a link that a setting leaves unused beside another queue, above which it is a cost."""
+LOST_SHARE: Final = 0.02
+"""Part of the packets that a setting loses beyond another queue, above which it is a cost."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,17 @@ class Tuned(Card):
         return worst if worst and worst[2].utilization - worst[0].utilization > UNUSED_SHARE else None
 
     @property
+    def losses(self) -> tuple[Run, str, Run] | None:
+        """The corner at which it loses most packets beyond another queue, as `cost`; None below `LOST_SHARE`."""
+        pairs = [
+            (mine, name, theirs)
+            for name, runs in self.defaults.items()
+            for mine, theirs in zip(self.runs, runs, strict=False)
+        ]
+        worst = max(pairs, key=lambda pair: pair[0].loss - pair[2].loss, default=None)
+        return worst if worst and worst[0].loss - worst[2].loss > LOST_SHARE else None
+
+    @property
     def instead(self) -> Commands | None:
         """Where nothing was found for Linux: its default queue, if its mean delay meets the target at all corners."""
         runs = self.defaults.get(DEFAULT[0], [])
@@ -284,12 +297,17 @@ class Tuned(Card):
                 "nearest": None if self.nearest is None else self.nearest.json(),
                 "checked": self.checked,
                 "already": None if self.already is None else asdict(self.already),
-                "cost": None if self.cost is None else [self.cost[0].json(), self.cost[1], self.cost[2].json()],
+                "cost": _pair(self.cost),
+                "losses": _pair(self.losses),
                 "notes": self.notes,
                 "tried": self.tried,
             }
         )
         return tree
+
+
+def _pair(found: tuple[Run, str, Run] | None) -> list[Any] | None:
+    return None if found is None else [found[0].json(), found[1], found[2].json()]
 
 
 def _below(run: Run, other: Run) -> bool:

@@ -107,7 +107,7 @@ def test_verdicts_wrap_and_numbers_do_not() -> None:
     page = report.page([result(swing=swing, seed=seed) for seed, swing in ((1, 70.0), (2, 5.0))], "Title")
     style = page[page.index("<style>") : page.index("</style>")]
     unwrapped = re.findall(r"([^{}\n]+) { [^{}]*white-space: nowrap", style)
-    assert [name.strip() for name in unwrapped] == [".number"]
+    assert [name.strip() for name in unwrapped] == [".number, .option"]
     cells = re.findall(r"<td([^>]*)>([^<]*)</td>", page)
     sentences = [(kind, text) for kind, text in cells if ": " in text]
     assert any(text.startswith("in 1 of 2 runs") for _, text in sentences)
@@ -236,6 +236,10 @@ def test_numbers_stay_with_their_units() -> None:
         assert "\u00a0%" in text
         assert not re.search(r"\d (?:%|ms|s)\b", text.replace("% ", "%"))
     assert str(prose("50.1 M packets")) == "50.1\u00a0M packets"
+    # "--until-" at the end of a line
+    assert str(prose("needs about 300 s (--until-sure)")).endswith(
+        '300\u00a0s (<span class="option">--until-sure</span>)'
+    )
 
 
 def test_library_is_that_of_the_page() -> None:

@@ -19,6 +19,7 @@ _COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
 NUMBER = re.compile(r"[-+<]?[\d.,]+(?:e[-+]?\d+)?(?: ± [\d.,]+| \[[\d.,]+, [\d.,]+\])?(?: ?[%\w/]{1,8})?")
 """A number, with its interval and its unit if it has them."""
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 _LONG = 2000
 """A line of a scenario with more characters is cut: a rate trace may have thousands of entries."""
 
@@ -80,10 +81,15 @@ def _cut(line: str) -> str:
 
 
 def prose(text: object) -> Markup:
-    """Return a sentence as HTML: what stands between backticks as code, elsewhere numbers joined to their units."""
+    """
+    Return a sentence as HTML: what stands between backticks as code, elsewhere numbers joined to their units.
+
+    Options of a command, as --until-sure, stay on one line.
+    """
     pieces = re.split(r"`([^`]+)`", str(escape(text)))
     return Markup("").join(
-        Markup(f"<code>{piece}</code>" if at % 2 else joined(piece)) for at, piece in enumerate(pieces)
+        Markup(f"<code>{piece}</code>" if at % 2 else _OPTION.sub(r'<span class="option">\g<0></span>', joined(piece)))
+        for at, piece in enumerate(pieces)
     )
 
 

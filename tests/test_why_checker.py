@@ -403,7 +403,7 @@ def _queue_words(pattern: str, words: str) -> Any:
 
 def _causes_of(change: Callable[[Any], Any]) -> Any:
     """The causes that are found of each symptom."""
-    return wrapped(EXPERIMENT, "_causes", lambda found: (tuple(change(found[0])), found[1]))
+    return wrapped(EXPERIMENT, "_causes", lambda found: replace(found, causes=tuple(change(found.causes))))
 
 
 def _open(**changed: Any) -> Any:

@@ -145,7 +145,7 @@ def _call(experience: Experience) -> tuple[str, str]:
     """The MOS and the satisfaction of users, or the two ends of what its interval reaches."""
     ends = experience.mos_ends
     words = [_satisfaction(end) for end in ends]
-    decimals = max(_decimals(end) for end in ends)
+    decimals = _decimals(*ends)
     scores = [f"{score:.{decimals}f}" for score in ends]
     return f"MOS {' to '.join(dict.fromkeys(scores))}", " to ".join(dict.fromkeys(words))
 
@@ -155,10 +155,13 @@ def _satisfaction(score: float) -> str:
     return next((words for limit, words in limits.items() if score >= limit), "not recommended")
 
 
-def _decimals(score: float) -> int:
-    """Return how many decimals a score needs to be on its side of the limits of satisfaction: one in most cases."""
-    told = (n for n in range(1, MOST_DECIMALS) if _satisfaction(round(score, n)) == _satisfaction(score))
-    return next(told, MOST_DECIMALS)
+def _decimals(*scores: float) -> int:
+    """Return how many decimals put each of some scores on its side of the limits of satisfaction: one in most cases."""
+
+    def told(decimals: int) -> bool:
+        return all(_satisfaction(round(score, decimals)) == _satisfaction(score) for score in scores)
+
+    return next(filter(told, range(1, MOST_DECIMALS)), MOST_DECIMALS)
 
 
 def _short(experience: Experience) -> str:

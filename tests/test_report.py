@@ -235,7 +235,7 @@ def test_numbers_stay_with_their_units() -> None:
     for text in (summary[: summary.index("</ul>")], meanings[: meanings.index("</dl>")]):
         assert "\u00a0%" in text
         assert not re.search(r"\d (?:%|ms|s)\b", text.replace("% ", "%"))
-    assert str(prose("50.1 M packets")) == "50.1\u00a0M packets"
+    assert str(prose("50.1 M packets, 6 dB")) == "50.1\u00a0M packets, 6\u00a0dB"
     # "--until-" at the end of a line
     assert str(prose("needs about 300 s (--until-sure)")).endswith(
         '300\u00a0s (<span class="option">--until-sure</span>)'

@@ -199,6 +199,8 @@ def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> Non
     done = ac.sweep(base, {"rtt": "20 ms..50 ms:4", "count": "1..4:4"}, store=tmp_path / "store")
     lines = done.figure(["utilization", "delay_s_mean"], ["rtt"])
     assert [len(ax.lines) for ax in lines.axes] == [1, 1]
+    ticks = done.figure(["utilization"], ["count"]).axes[0].get_xticks()
+    assert all(tick % 1 == 0 for tick in ticks)  # "1.25" flows
     heat = done.figure(["utilization"], ["rtt", "count"])
     ax, bar = heat.axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rtt (ms)", "count")

@@ -6,7 +6,7 @@ from typing import Any
 import ackclock as ac
 from ackclock.present.text.tune import cells
 from ackclock.questions.tuning import Tuned, _of_the_file
-from ackclock.questions.tuning.packets import PRESENT, Run, compared, measure, shortest
+from ackclock.questions.tuning.packets import DEFAULT, PRESENT, Run, compared, measure, shortest
 from ackclock.questions.tuning.packets import scenario as placed
 from ackclock.questions.tuning.problem import Need, Problem, problem
 
@@ -89,6 +89,8 @@ def test_a_present_queue_that_meets_the_demand_is_named_where_no_setting_is_foun
     run = Run({}, 3, 60.0, 3.4e-3, 0.0, 3.4e-3, 3.4e-3, 1.0, 0.0, 0.0, 0.0, 9)
     none = Tuned("x", "pie", vegas(), False, None, None, defaults={PRESENT: [run]}, tried=770)
     assert ": 770 were tried. The present queue already meets the delay: up to 3.4 ms (its margins" in none.sentence
+    linux = replace(none, defaults={DEFAULT[0]: [run]})
+    assert "meets the delay: 3.4 ms (no margins" in linux.sentence  # "3.4 ms to 3.4 ms"
 
 
 def test_runs_of_a_fast_link_that_are_long_enough_are_not_called_short() -> None:

@@ -37,6 +37,8 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
         if _is_log(across):
             drawn.set_xscale("log")
             style.plain_decades(drawn.xaxis)
+        elif numeric and not across.unit and not (sweep.table[across.key] % 1).any():
+            drawn.xaxis.set_major_locator(style.Whole())
         drawn.set_xlabel(f"{across.key} ({across.unit})" if across.unit and numeric else across.key)
         drawn.set_ylabel(sweep.label(name))
         bottom, top = drawn.get_ylim()

@@ -100,7 +100,7 @@ def unbroken(cell: object) -> Markup:
 
 def joined(cell: object) -> str:
     """Return a text in which each number stays on one line with its unit."""
-    return re.sub(r"(?<=\d) (?=%|[munkMG]?(?:s|bit/s)\b|[kMG] packets\b)", "\u00a0", str(cell))
+    return re.sub(r"(?<=\d) (?=%|dB\b|[munkMG]?(?:s|bit/s)\b|[kMG] packets\b)", "\u00a0", str(cell))
 
 
 def anchor(heading: str) -> str:

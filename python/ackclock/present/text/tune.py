@@ -204,8 +204,9 @@ def _instead(tuned: Tuned) -> str:
         return ""
     delays = [default.delay for default in tuned.defaults[DEFAULT[0]]]
     where = " at all corners" if tuned.problem.axes else ""
+    span = " to ".join(dict.fromkeys(map(time, (min(delays), max(delays)))))
     return (
-        f" {DEFAULT[0]}, meets the delay{where}: {time(min(delays))} to {time(max(delays))} "
+        f" {DEFAULT[0]}, meets the delay{where}: {span} "
         f"(no margins: it has no fluid law).{_cost_of(tuned.cost_of(tuned.defaults[DEFAULT[0]]))}"
     )
 

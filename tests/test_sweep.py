@@ -101,6 +101,9 @@ def test_a_scheduler_keeps_what_its_aqm_knows_and_the_rest_is_named(
     assert dropped(scenario, fair) == {}
     for name in ("red", "cake"):
         assert dropped(scenario, changed(scenario, {"queue.aqm": name}))["l"][-2:] == ["target", "interval"]
+    pie = changed(scenario, {"queue.aqm": "pie"})  # which updates its probability at intervals of 15 ms
+    entry = pie.canonical["link"][0]["queue"]
+    assert (entry["target"], dropped(scenario, pie)) == ("20 ms", {"l": ["interval"]})
     cake = {"scheduler": {"kind": "cake", "bandwidth": "9 Mbit/s"}}
     shaped = scenario.with_({"link.l.queue": cake})
     assert dropped(shaped, changed(shaped, {"queue.aqm": "codel"})) == {"l": ["scheduler.bandwidth"]}
@@ -112,7 +115,7 @@ def test_a_scheduler_keeps_what_its_aqm_knows_and_the_rest_is_named(
     assert main(["run", str(file), "--set", "queue.aqm=red", "--set", "queue.aqm=fq_codel", "--set", "rtt=9ms"]) == 0
     assert capsys.readouterr().err == (
         "note: l: target and interval of its queue in the file are left out: with queue.aqm = red there is no such "
-        "key\n"
+        "key, or none of the same meaning\n"
     )
     assert main(["run", str(file), "--set", "queue.aqm=fq_codel"]) == 0
     assert capsys.readouterr().err == ""

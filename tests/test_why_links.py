@@ -25,6 +25,7 @@ from ackclock.questions.causes.scales import Length, bits, in_periods, needed, o
 from ackclock.questions.causes.sentences import interval
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.people import people
+from ackclock.questions.remedies import _fq_codel
 from ackclock.questions.why import _quiet, stated
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -654,3 +655,13 @@ def test_a_way_that_is_not_judged_is_named() -> None:
     down, up = (Mock(link=name, diagnosis=diagnosis) for name in ("down", "up"))
     assert "Not judged: up, busy for no more than 50 % of the time" in _quiet(("up",), [down])
     assert _quiet(("up",), [down, up]) == ""
+
+
+@pytest.mark.parametrize(
+    ("bits", "rtt", "target", "interval"),
+    [(50e6, 0.03, "5 ms", "100 ms"), (1e6, 0.03, "18 ms", "180 ms"), (50e6, 0.6, "5 ms", "600 ms"),
+     (50e6, 0.005, "5 ms", "100 ms"), (25e9, 60e-6, "0.06 ms", "1.2 ms"), (1e9, 0.0, "5 ms", "100 ms")],
+)  # fmt: skip
+def test_codel_has_the_interval_of_the_round_trips(bits: float, rtt: float, target: str, interval: str) -> None:
+    """In a rack with round trips of 60 us FQ-CoDel had a target of 5 ms: "4.87 ms more median delay"."""
+    assert _fq_codel(bits, rtt, 1500.0) == {"scheduler": "fq_codel", "target": target, "interval": interval}

@@ -24,7 +24,10 @@ DECIDED: Final = (
 )
 DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
 STATEMENTS: Final = {
-    "dropped": "{link}: {keys} of its queue in the file {are} left out: with {changes} there is no such key",
+    "dropped": (
+        "{link}: {keys} of its queue in the file {are} left out: with {changes} there is no such key, or none of the "
+        "same meaning"
+    ),
     "alike": (
         "best: named nowhere, as nothing random reaches {names}: all seeds are one run there; "
         '--set flows.start="uniform 0 s .. 1 s" makes them differ'

@@ -177,10 +177,10 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """
     Copy `scenario` with varied keys set; keys as in `Scenario.with_`.
 
-    A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has and loses the
-    others (`dropped`). A scheduler's name in its place, such as ``fq_codel``, replaces the scheduler, too, and keeps
-    what the AQM of its sub-queues has; so does an AQM where the file names a scheduler that has an AQM of its own, such
-    as FQ-CoDel, and no AQM beside it.
+    A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has, with the same
+    meaning, and loses the others (`dropped`). A scheduler's name in its place, such as ``fq_codel``, replaces the
+    scheduler, too, and keeps what the AQM of its sub-queues has; so does an AQM where the file names a scheduler that
+    has an AQM of its own, such as FQ-CoDel, and no AQM beside it.
 
     Raises
     ------
@@ -224,6 +224,8 @@ def _parts_of(queue: Mapping[str, Any]) -> list[str]:
     return [*(key for key in queue if key not in ("aqm", "scheduler", "classes")), *inner]
 
 
+ALIKE = ("target",)
+"""Parameters that mean the same with every AQM that has them, though in other words."""
 PLAIN_AQM = "drop-tail"
 """AQM of the sub-queues of a scheduler that has none of its own."""
 TEMPLATES = ("dumbbell", "parking_lot")
@@ -260,7 +262,7 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
     schedulers = {str(entry["kind"]) for entry in algorithms["scheduler"]}
     all_keys = {parameter["name"] for entry in known.values() for parameter in _parameters(entry)}
     kind = aqm.get("kind") if isinstance(aqm, Mapping) else aqm
-    own = {parameter["name"] for parameter in _parameters(known[kind])} if kind in known else set()
+    own = _meanings(known.get(str(kind)))
     scheduled = isinstance(kind, str) and kind.strip().lower().replace("-", "_") in schedulers
     variant = scenario
     for entry in links:
@@ -272,16 +274,33 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
                 own = _of_sub_queues(scenario, entry["name"], aqm, known)
             if "scheduler" in given and (scheduled or ("aqm" not in given and entry["queue"].get("aqm") != PLAIN_AQM)):
                 given = {key: value for key, value in given.items() if key == "capacity" or key in own}
-            queue = {key: value for key, value in given.items() if key in own or key not in all_keys}
+            present = _meanings(known.get(_kind(entry["queue"].get("aqm"))))
+            same = {key for key in own if key in ALIKE or own[key] == present.get(key)}
+            queue = {key: value for key, value in given.items() if key in same or key not in all_keys}
             variant = variant.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
     return variant
 
 
-def _of_sub_queues(scenario: Scenario, link: str, scheduler: str, known: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the parameters of the AQM that a scheduler has below it."""
+def _of_sub_queues(
+    scenario: Scenario, link: str, scheduler: str, known: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Return the parameters of the AQM that a scheduler has below it, with their meanings."""
     plain = scenario.with_({f"link.{link}.queue": {"aqm": scheduler}}).canonical["link"]
-    kinds = [str(entry["queue"].get("aqm")) for entry in plain if entry["name"] == link]
-    return {str(parameter["name"]) for kind in kinds if kind in known for parameter in _parameters(known[kind])}
+    return {
+        key: meaning
+        for entry in plain
+        if entry["name"] == link
+        for key, meaning in _meanings(known.get(_kind(entry["queue"].get("aqm")))).items()
+    }
+
+
+def _meanings(entry: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return what each parameter of an AQM of the registry means; none of another's."""
+    return {} if entry is None else {str(own["name"]): str(own["doc"]) for own in _parameters(entry)}
+
+
+def _kind(aqm: Any) -> str:
+    return str(aqm.get("kind") if isinstance(aqm, Mapping) else aqm)
 
 
 def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:

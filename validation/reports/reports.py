@@ -57,7 +57,7 @@ ELSEWHERE: dict[str, list[str]] = {
     "stability": ["--rate 50mbit --rtt 40ms --flows 20 --aqm pie", "--rate 50mbit --rtt 40ms --congestion reno"],
     "tune": ["--rate 50mbit --rtt 40ms --flows 20"],
     "buffer": ["--rate 100mbit --flows 50 --rtt 50ms"],
-    "query": ['"SELECT * FROM runs"'],
+    "query": ['"SELECT seed, count(*) AS runs FROM points GROUP BY 1"'],
     "evaluate": [f"{name} --quick" for name in ("bbr3", "cubic", "pie", "codel")],
     "ci": ["docs/examples/ci/ackclock-ci.toml"],
 }

@@ -911,13 +911,14 @@ def test_the_windows_that_are_drawn_stand_for_their_class() -> None:
     """
     Those of the 50 flows with the shortest round trips stood for 200 with 10 to 80 ms.
 
-    Campus: about 75 packets in the picture, 53.6 in the table, and 49.7 by the equations in both.
+    Campus: about 75 packets in the picture, 53.6 in the table, and 49.7 by the equations in both. Of 50 flows all over
+    the class they were 37: a few flows have ten times the window of the others.
     """
-    classes = [ac.flows(3, rtt="9 ms", name="few"), ac.flows(150, rtt="range 10 ms .. 80 ms", name="many")]
+    classes = [ac.flows(3, rtt="9 ms", name="few"), ac.flows(700, rtt="range 10 ms .. 80 ms", name="many")]
     scenario = ac.dumbbell(rate="100 Mbit/s", flows=classes, duration="9 s")
     result = ac.run(scenario, trace_flows=traced(scenario))
     drawn = result.flows.loc[result.traces["flow"].to_numpy()]
-    assert list(drawn.groupby("class", sort=False, observed=True).size()) == [3, 50]
+    assert list(drawn.groupby("class", sort=False, observed=True).size()) == [3, 500]
     many = result.flows["class"] == "many"
     assert drawn["rtt"][many].mean() == pytest.approx(result.flows["rtt"][many].mean(), rel=1e-3)
     window = result.traces["flow_cwnd"].sel(time=slice(*result.window)).to_numpy()[3:]

@@ -109,7 +109,7 @@ export function pictures(): string[] {
         if (mark.tagName === 'path' && /line2d_\d+$/.test(mark.parentElement?.id ?? '')) lines.push([mark, area]);
     }
 
-    const labelled = (axis: Element) => parts(axis, /text_\d+$/).some((text) => /[a-z]/i.test(text.textContent ?? ''));
+    const labelled = (axis: Element) => parts(axis, /text_\d+$/).some((text) => /[a-z%]/i.test(text.textContent ?? ''));
     for (const [kind, letter] of [
       ['matplotlib.axis_1', 'x'],
       ['matplotlib.axis_2', 'y'],
@@ -119,8 +119,10 @@ export function pictures(): string[] {
         [...axis.querySelectorAll('g[id*="tick_"] text')].some((t) =>
           /^[\d\u2212.]+$/.test((t.textContent ?? '').trim()),
         );
+      // along y the title of the axes may say it
+      const titled = (axis: Element) => letter === 'y' && axis.parentElement && labelled(axis.parentElement);
+      const bare = axes.filter((axis) => numbers(axis) && !labelled(axis) && !titled(axis));
       // axes above one another share what stands below
-      const bare = axes.filter((axis) => numbers(axis) && !labelled(axis));
       const shared = letter === 'x' && axes.some(labelled);
       if (bare.length && !shared) say(`numbers along ${letter} without a name`);
     }

@@ -1597,3 +1597,44 @@ def test_a_fast_link_in_series_carries_no_more_than_the_narrow_one() -> None:
     flows[1]["traffic"]["rate"] = "2 Gbit/s"
     tree = ac.Scenario({"scenario": {"duration": "20 s"}, "link": links, "flows": flows}).canonical
     assert scales.pace(tree) == pytest.approx(1e9 / 12000 + 1000 + 1000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"), [("hybla", 1.0, 16.0), ("htcp", 6.0, 28.0), ("bic", 8.0, 40.0), ("reno", 1500.0, 6000.0)]
+)
+def test_controls_for_long_round_trips_have_short_cycles(kind: str, least: float, most: float) -> None:
+    """Hybla cut its window every 6.7 s, and "720 s ... are shorter than 3 sawtooth cycles; needs about 13000 s"."""
+    flow = ac.Scenario(
+        {
+            "scenario": {"duration": "1 s"},
+            "link": [{"name": "l", "rate": "100 Mbit/s"}],
+            "flows": [{"name": "f", "path": ["l"], "rtt": "600 ms", "congestion": kind}],
+        }
+    ).canonical["flows"][0]
+    assert least < scales._cycle(flow, 50e6 / 12000, 1.2, 1500.0)[0] < most
+
+
+def test_flows_leave_their_classes() -> None:
+    """ "Tried in vain: ... without calls and cameras", which no run was: classes asked for flows that had gone."""
+    queue = {
+        "scheduler": "prio",
+        "default": "data",
+        "classes": [
+            {"name": "voice", "flows": ["calls"]},
+            {"name": "mixed", "flows": ["calls", "files"]},
+            {"name": "marked", "flows": ["calls"], "dscp": ["EF"]},
+            {"name": "data"},
+        ],
+    }
+    link = {"name": "l", "rate": "10 Mbit/s", "queue": queue}
+    stream = {"kind": "cbr", "rate": "1 Mbit/s"}
+    flows = [
+        {"name": "calls", "path": ["l"], "rtt": "30 ms", "traffic": stream},
+        {"name": "files", "path": ["l"], "rtt": "30 ms"},
+    ]
+    tree = ac.Scenario({"scenario": {"duration": "5 s"}, "link": [link], "flows": flows}).canonical
+    (ablation,) = [own for own in SPECIFIC if own.key == "unresponsive"]
+    change = ablation.apply(tree, "l", "loss")
+    assert change is not None
+    left = ac.Scenario(change.tree).canonical["link"][0]["queue"]["classes"]
+    assert [(row["name"], row["flows"]) for row in left] == [("mixed", ["files"]), ("marked", []), ("data", [])]

@@ -14,7 +14,7 @@ from ackclock.questions import causes
 from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
-from ackclock.questions.causes.scales import bits
+from ackclock.questions.causes.scales import bits, kept_short
 from ackclock.questions.remedies import _queues
 from ackclock.questions.setting import measured
 from ackclock.questions.why import stated
@@ -103,6 +103,41 @@ def test_a_link_that_a_shaper_leaves_idle_is_judged_unasked() -> None:
     assert "modem: " in why.sentence
     assert "the cause is the shaper at router, which lets" in why.sentence
     assert list(classes(why).columns)[:3] == ["flows", "goodput now", "goodput instead"]  # of the modem's setting
+
+
+def test_a_line_before_a_shaper_of_what_it_brings_is_not_to_be_full() -> None:
+    """CAKE at 92 % behind a line: "stands idle 8 %; cause not found (tried in vain: with router 10 times as fast)"."""
+    line = {"name": "line", "rate": "20 Mbit/s", "queue": FIFO}
+    flows = [{"name": "down", "count": 4, "path": ["line", "router"], **SENDERS}]
+
+    def behind(queue: dict[str, Any], **keys: Any) -> ac.Scenario:
+        router = {"name": "router", "rate": "1 Gbit/s", "queue": queue, **keys}
+        return ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows})
+
+    assert kept_short(behind(cake(18.4)).canonical, "line")
+    assert answer(behind(cake(18.4)), "line") == {}
+    assert not kept_short(behind(cake(12)).canonical, "line")
+    held = {"rate": "12 Mbit/s", "burst": "30 kB"}
+    for scenario in (behind(cake(12)), behind(sqm(12)), behind(FIFO, shaper=held)):
+        assert answer(scenario, "line") == {"idle": ["elsewhere"]}
+
+
+def test_a_shaper_on_one_way_leaves_the_other_to_another_queue() -> None:
+    """SQM on the way up alone: 175 ms on the way down, and no other queue was tried there."""
+    links = [
+        {"name": "router", "rate": "1 Gbit/s", "queue": cake(4.7)},
+        {"name": "up", "rate": "5 Mbit/s", "queue": FIFO},
+        {"name": "down", "rate": "20 Mbit/s", "queue": FIFO},
+    ]
+    flows = [
+        {"name": "upload", "path": ["router", "up"], "reverse_path": ["down"], **SENDERS},
+        {"name": "downloads", "count": 3, "path": ["down"], "reverse_path": ["router", "up"], **SENDERS},
+    ]
+    found = ac.why(scenario=ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}))
+    instead = {link: other for link, _, other, _ in found.every if other is not None}
+    assert list(instead) == ["down"]
+    assert instead["down"].delay_p50 < 0.02
+    assert "fq_codel" in instead["down"].tc
 
 
 def test_cells_that_cake_does_not_count() -> None:

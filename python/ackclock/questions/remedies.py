@@ -29,6 +29,7 @@ from .causes.scales import (
     carries_data,
     first_crossed,
     growing,
+    kept_short,
     most_flows,
     needed,
     packet_size,
@@ -111,9 +112,10 @@ def other_queue(
     None where every judged link has it.
     """
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
-    if behind:
-        return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    tried = _tried(lab, tree, rtts, (), present, seed, incoming)
+    if behind and (shaper := _other_shaper(lab, tree, list(rtts), present, seed, behind)) is not None:
+        return shaper
+    left = [name for name in rtts if name in behind or kept_short(tree, name)]
+    tried = _tried(lab, tree, rtts, left, present, seed, incoming)
     if tried is None:
         return None
     judged = list(tried.queues)
@@ -371,12 +373,15 @@ def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
     """
     queue = link_of(tree, name)["queue"]
     plain = queue.get("scheduler", "none") == "none"
-    before = [] if plain and queue["aqm"] == "drop-tail" else _lines(tree, name)
-    if not setting.tc or not before:
+    if not setting.tc or (plain and queue["aqm"] == "drop-tail"):
         return setting
-    own = [f"{before[0]}  # {state('remedies.own-aqm')}"] if plain else before
     first = [FREED] if queue.get("classes") else []
-    return replace(setting, tc="\n".join([*first, setting.tc]), undo="\n".join([FREED, *own]))
+    before = _lines(tree, name)
+    if not before:
+        undo = [f"{FREED}  # {state('remedies.not-restored')}"]
+    else:
+        undo = [FREED, *([f"{before[0]}  # {state('remedies.own-aqm')}"] if plain else before)]
+    return replace(setting, tc="\n".join([*first, setting.tc]), undo="\n".join(undo))
 
 
 def _other_shaper(

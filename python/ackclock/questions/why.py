@@ -604,10 +604,11 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str], jud
 
 
 def _quiet(also: Sequence[str], judged: Sequence[Judged]) -> str:
-    """Name the links of endless flows that were measured, but were not worth a judgement."""
+    """Name the links that flows take which were measured, but were not worth a judgement."""
     main = judged[0].diagnosis
     tree, beside = main.lab.record[main.present.key]["scenario"], main.present.beside
-    quiet = {name for name in also if bulk(tree, name) and all(run.packets for run in beside[name])}
+    taken = {name for flow in tree["flows"] for name in flow["path"]}
+    quiet = {name for name in also if name in taken and all(run.packets for run in beside[name])}
     quiet -= {part.link for part in judged}
     return str(state("why.quiet", links=listed(sorted(quiet)), busy=BUSY)) if quiet else ""
 

@@ -45,6 +45,7 @@ STATEMENTS: Final = {
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "port": "no shaper: DEV itself sends at {rate:rate}",
     "own-aqm": "if DEV itself has this queue now",
+    "not-restored": "then the commands of the present queue again: tc has no words for all that is given of it here",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",
     "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",
 }

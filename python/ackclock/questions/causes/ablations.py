@@ -176,6 +176,13 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
         for change in changed.get("change", []):
             if change.get("link") in names and "rate" in change:
                 change["rate"] = _faster(change["rate"], times)
+        for link in there:  # what holds its rate back is as much faster
+            if isinstance(link.get("shaper"), Mapping):
+                link["shaper"]["rate"] = _faster(link["shaper"]["rate"], times)
+        for place in names:
+            let = shapers.held(link_of(changed, place))
+            if let and place != shapers.before(tree, name):  # which `_shaper` sets
+                changed = shapers.at_rate(changed, place, times * let)
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
     return apply
@@ -349,9 +356,28 @@ def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
     gone = {entry["name"] for entry in entries}
     changed = copy.deepcopy(tree)
     changed["flows"] = [flow for flow in changed["flows"] if flow["name"] not in gone]
+    for link in changed["link"]:
+        _leave_classes(link["queue"], gone)
     if any(change.get("flows") in gone for change in changed.get("change", [])):
         return None
     return _said(changed, what, "without", names=_names(entries))
+
+
+def _leave_classes(queue: Tree, gone: Collection[str]) -> None:
+    """Take flows out of the classes of a queue; one that asks for nothing else goes, too."""
+    if "classes" not in queue:
+        return
+    kept = []
+    for row in queue["classes"]:
+        asked = row.get("flows", [])
+        if asked:
+            row["flows"] = [name for name in asked if name not in gone]
+        _leave_classes(row, gone)
+        _leave_classes(row.get("queue", {}), gone)
+        emptied = (asked and not row["flows"]) or row.get("classes") == []
+        if not emptied or row.get("dscp") or row["name"] == queue.get("default"):
+            kept.append(row)
+    queue["classes"] = kept
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:

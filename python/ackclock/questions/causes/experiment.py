@@ -407,7 +407,7 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
             vain.append(str(state("causes.half-buffer")))
             return Verdict.KEEPS, None
-        if verdict is Verdict.KEEPS:
+        if verdict is Verdict.KEEPS and f"{symptom.key}: {candidate.change.done}" in lab.record:
             (joint if candidate.joint else vain).append(candidate.change.done)
         if verdict is not Verdict.UNDECIDED:
             told.add(candidate.key)

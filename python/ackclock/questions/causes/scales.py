@@ -17,7 +17,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import RIGHT, before, crossed, fixed, held, remembered, returning
+from .shapers import RIGHT, after, before, crossed, fixed, held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -58,13 +58,25 @@ BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
 BY_MARKS: Final = ("dctcp", "prague")
 """Controls that reduce a window by half the share of marks: by sqrt(W / 2) packets in so many round trips (Alizadeh et
 al. 2010, section 3.3)."""
-FASTER: Final[Mapping[str, Callable[[float, float], float]]] = {
+FASTER: Final[Mapping[str, Callable[[Mapping[str, Any], float, float, float], float]]] = {
     # Kelly 2003, section 3: a = 0.01, b = 1/8
-    "scalable": lambda _, rtt: rtt * math.log(8 / 7) / math.log(1.01),
+    "scalable": lambda _, __, rtt, ___: rtt * math.log(8 / 7) / math.log(1.01),
     # RFC 3649, section 5: b w / a(w) round trips, with b = 0.1
-    "highspeed": lambda window, rtt: rtt * window**0.2 * 1.9 / 0.156,
-}
-"""Time between two reductions of a window (packets) by controls that grow faster than Reno, s, at most."""
+    "highspeed": lambda _, window, rtt, __: rtt * window**0.2 * 1.9 / 0.156,
+    # Caini and Firrincieli 2004, section 3: (RTT / RTT_0)^2 packets a round trip
+    "hybla": lambda control, window, rtt, base: window / 2 * rtt / max(base / _seconds(control, "rtt0"), 1.0) ** 2,
+    "htcp": lambda control, window, rtt, _: _of_htcp(control, window, rtt),
+    # Xu, Harfoush and Rhee 2004, section IV: up to S_max a round trip, then halves of the gap down to S_min
+    "bic": lambda control, window, rtt, _: rtt * (
+        float(control["beta"]) * window / float(control["max_increment"])
+        + math.log2(float(control["max_increment"]) / float(control["min_increment"]))
+    ),
+}  # fmt: skip
+"""
+Time between two reductions of a window (packets) by controls that grow faster than Reno, s, at most.
+
+Each of the control, its window, the round trip with the queue and that without it, s.
+"""
 FADED: Final = 60
 """Reductions after which 5 % are left of what H-TCP's longest round trip was above its shortest: each leaves 95 %."""
 MOST_FADED: Final = 1e6
@@ -500,7 +512,8 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
     if kind == "fast" or "probe_rtt_interval" in control:
         return 0.0, "round trips"  # they move by factors, within some round trips
     if kind in FASTER:
-        return min(reno, FASTER[kind](window, rtt)), "sawtooth cycles"
+        base = min(quantities(flow["rtt"]) or [rtt])
+        return min(reno, FASTER[kind](control, window, rtt, base)), "sawtooth cycles"
     if kind == "cubic":
         beta = float(control.get("beta", 0.7))
         friendly = window * (1 - beta) * rtt * (1 + beta) / (3 * (1 - beta))
@@ -509,23 +522,34 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
     return reno, "sawtooth cycles"
 
 
+def _seconds(control: Mapping[str, Any], key: str) -> float:
+    return quantities(control[key])[0]
+
+
+def _of_htcp(control: Mapping[str, Any], window: float, rtt: float) -> float:
+    """
+    Return the time between two reductions of H-TCP, s, at most.
+
+    The increase is 1 + 10 x packets a round trip, x s after the first second (draft-leith-tcp-htcp-06).
+    """
+    reno, low = window / 2 * rtt, _seconds(control, "delta_low")
+    if reno <= low:
+        return reno
+    scale = min(max(rtt / 0.1, 0.1), 2.0) if control["rtt_scaling"] else 1.0
+    return low + (math.sqrt(1 + 20 * scale * (reno - low)) - 1) / (10 * scale)
+
+
 def _fading(control: Mapping[str, Any], rate: float, rtt: float) -> float:
     """
     Return the time in which H-TCP forgets the round trips of its start, s; 0 of other controls.
 
     Its reductions are by the shortest part of the longest round trip that fades by 5 % at each (tcp_htcp.c): where a
-    start fills a queue that is short later, a link is used less for a minute or two. Between two of them the increase
-    is 1 + 10 x packets a round trip, x s after the first second (draft-leith-tcp-htcp-06).
+    start fills a queue that is short later, a link is used less for a minute or two.
     """
     if control["kind"] != "htcp" or control["beta_min"] == control["beta_max"]:
         return 0.0
-    reno = max(rate * rtt, 2.0) / 2 * rtt
-    low = quantities(control["delta_low"])[0]
-    if reno <= low:
-        return FADED * reno
-    scale = min(max(rtt / 0.1, 0.1), 2.0) if control["rtt_scaling"] else 1.0
-    beyond = (math.sqrt(1 + 20 * scale * (reno - low)) - 1) / (10 * scale)
-    return FADED * min(low + beyond, reno)
+    window = max(rate * rtt, 2.0)
+    return FADED * min(_of_htcp(control, window, rtt), window / 2 * rtt)
 
 
 def remembering(tree: Mapping[str, Any], seconds: float) -> dict[str, float]:
@@ -569,6 +593,17 @@ def lasting(tree: Mapping[str, Any], length: Length) -> Length | None:
         return None
     begin, *_ = quantities(head["measure"]) or [0.0]
     return Length(begin, end[0] - begin, length.sample, "the scenario itself")
+
+
+def kept_short(tree: Mapping[str, Any], name: str) -> bool:
+    """
+    Whether a shaper that is set right keeps a link's queue short: before it, or after it.
+
+    After it stands one for what a line brings, as CAKE at an IFB: the packets that wait there have slowed their flows.
+    """
+    rate = bits(link_of(tree, name))
+    shapers = (bits(link_of(tree, shaper)) for shaper in (before(tree, name), after(tree, name)) if shaper is not None)
+    return any(RIGHT[0] <= let / rate <= RIGHT[1] for let in shapers)
 
 
 def spared(tree: Mapping[str, Any], name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from ... import _core
@@ -165,10 +165,20 @@ def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
 
 def before(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
+    return _shaper(tree, name, lambda path: path[: path.index(name)])
+
+
+def after(tree: Mapping[str, Any], name: str) -> str | None:
+    """Return the link with a shaper that they cross after it, as one for what a line brings; None without one."""
+    return _shaper(tree, name, lambda path: path[path.index(name) + 1 :])
+
+
+def _shaper(tree: Mapping[str, Any], name: str, part: Callable[[list[str]], list[str]]) -> str | None:
+    """Return the slowest link with a shaper that is in this part of the paths of all endless flows over a link."""
     flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     links = {link["name"]: link for link in tree["link"]}
-    upstream = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
-    common = set.intersection(*upstream) if upstream else set()
+    there = [{place for place in part(flow["path"]) if held(links[place])} for flow in flows]
+    common = set.intersection(*there) if there else set()
     return min(common, key=lambda place: held(links[place]) or math.inf) if common else None
 
 

@@ -12,9 +12,9 @@ from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
 from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time, with_time
 from .measures import spread as in_time
-from .scales import ENDLESS, Length, bits, bulk
+from .scales import ENDLESS, Length, bits, bulk, kept_short
 from .sentences import Evidence, interval
-from .shapers import RIGHT, before, filters_acks, held, hosts
+from .shapers import filters_acks, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -151,11 +151,10 @@ def applies(symptom: Symptom, tree: Mapping[str, Any], name: str) -> bool:
 
 
 def _spared(tree: Mapping[str, Any], name: str) -> bool:
-    """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
-    links = {link["name"]: link for link in tree["link"]}
-    shaper = before(tree, name)
-    if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
+    """Whether a link is not to be full: a shaper that is set right keeps it from that, or a slower link behind it."""
+    if kept_short(tree, name):
         return True
+    links = {link["name"]: link for link in tree["link"]}
     after = [flow["path"][flow["path"].index(name) + 1 :] for flow in bulk(tree, name)]
     return held(links[name]) is not None and any(
         bits(links[place]) < bits(links[name]) for path in after for place in path

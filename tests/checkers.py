@@ -780,9 +780,22 @@ def _half(effect: Mapping[str, Any]) -> float:
     return math.inf if effect["half"] is None else float(effect["half"])
 
 
+OF_WAITS = ("delay_p50", "delay_p99")
+
+
 def _preferred(answer: dict[str, Any], text: str) -> None:
     """What is preferred is better, or worse, in that at some link; what is neither, in nothing for certain."""
-    said = re.search(r"Preferring (delay|rate), (it is|the present queue is|neither is) better", text)
+    judged = {
+        prefer: {effect["better"] for effect in answer["effects"] if effect["key"] in keys}
+        for prefer, keys in (("delay", (*OF_WAITS, "one_way_p99")), ("rate", ("rate",)))
+    }
+    if "present queue is better, by delay and by rate" in text:
+        assert all(False in found for found in judged.values()), (text, judged)
+        links = [effect["better"] for effect in answer["effects"] if effect["key"] in (*OF_WAITS, "rate")]
+        assert True not in links, (text, links)
+    part = re.search(r"Preferring (delay|rate), it is better in a part of it and worse in another", text)
+    assert part is None or {True, False} <= judged[part[1]], (text, judged)
+    said = None if part else re.search(r"Preferring (delay|rate), (it is|the present queue is|neither is) better", text)
     if said is None:
         return
     keys = ("delay_p50", "delay_p99", "one_way_p99") if said[1] == "delay" else ("rate",)

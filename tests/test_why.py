@@ -981,6 +981,26 @@ def test_what_prefers_nothing_is_said_to_prefer_nothing() -> None:
     assert slower.wanted("rate")
 
 
+def test_what_no_preference_speaks_for_is_worse() -> None:
+    """ "Which is better depends on what you prefer" of what was worse by either; and one link of two is no reason."""
+    evidence = Evidence("a test", 0.0)
+    even = Effect("jain", "l", 0.5, 0.9, 0.0, True, evidence)
+    longer = Effect("delay_p50", "l", 0.01, 0.02, 0.0, False, evidence)
+    less = Effect("rate", "l", 0.9, 0.6, 0.0, False, evidence)
+    shorter = Effect("delay_p50", "m", 0.4, 0.01, 0.0, True, evidence)
+    said = {
+        effects: remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance(effects)), wanted=False, prefer=None).text
+        for effects in ((even, longer, less), (even, longer), (even, longer, shorter, less))
+    }
+    worse, depends, mixed = said.values()
+    assert worse.endswith(" The present queue is better, by delay and by rate.")
+    assert depends.endswith(": --prefer delay or --prefer rate.")
+    assert mixed.endswith(": --prefer delay or --prefer rate.")
+    balance = Balance((even, longer, shorter, less))
+    text = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), wanted=False, prefer="delay").text
+    assert text.endswith("Preferring delay, it is better in a part of it and worse in another.")
+
+
 def test_a_transfer_that_ends_sooner_costs_no_throughput() -> None:
     """ "For 38.7 % of the rate" where the file was through with FQ-CoDel first."""
     flows = ac.flows(1, "cubic", rtt="30 ms", traffic={"kind": "transfer", "size": "6 MB"})

@@ -31,7 +31,7 @@ from .agreement import Trust, near
 from .causes.experiment import Diagnosis, Finding, chosen, diagnose
 from .causes.lab import Lab, RunCache
 from .causes.measures import Numbers, known, numbers
-from .causes.remedy import Effect, Preference
+from .causes.remedy import Balance, Effect, Preference
 from .causes.scales import (
     bulk,
     carried,
@@ -186,6 +186,8 @@ class Why(Card):
     @property
     def depends(self) -> bool:
         """Whether the other queues have gains and a price, so that a preference decides, and none was stated."""
+        if Balance(self.effects).worse_by_all:
+            return False
         weighed = any(item.subject == "FQ-CoDel" and item.predicate == "costs" for item in self.sentences)
         return weighed and self.prefer is None and all(chosen is None for *_, chosen in self.every)
 

@@ -10,7 +10,16 @@ from typing import Final
 from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import index_within, interval, number, percent, rate_text, share, time
-from ...questions.causes.remedy import LOSSES, MIN_DELAY_GAIN_S, OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
+from ...questions.causes.remedy import (
+    LOSSES,
+    MIN_DELAY_GAIN_S,
+    OF_LINKS,
+    OF_PEOPLE,
+    PREFERENCES,
+    Balance,
+    Effect,
+    Preference,
+)
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
@@ -66,13 +75,18 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}"
     if prefer is not None:
         present = "control" if name == "BBR" else "queue"
-        better = "it is better" if wanted else f"the present {present} is better" if balance.worse(prefer) else ALIKE
+        better = "it is better in a part of it and worse in another" if balance.mixed(prefer) else ALIKE
+        better = "it is better" if wanted else f"the present {present} is better" if balance.worse(prefer) else better
         text += f" Preferring {prefer}, {better}."
     elif not wanted:
-        preferences: tuple[Preference, ...] = ("delay", "rate")
-        decides = any(balance.wanted(one) or balance.worse(one) for one in preferences)
-        text += " Which is better depends on what you prefer"
-        text += ": --prefer delay or --prefer rate." if decides else ", and is no matter of delay or rate (--prefer)."
+        decides = any(balance.wanted(one) or balance.worse(one) for one in PREFERENCES)
+        if balance.worse_by_all:
+            text += " The present queue is better, by delay and by rate."
+        else:
+            text += " Which is better depends on what you prefer"
+            text += (
+                ": --prefer delay or --prefer rate." if decides else ", and is no matter of delay or rate (--prefer)."
+            )
     return Sentence(name, "costs", text, numbers_of, evidence)
 
 

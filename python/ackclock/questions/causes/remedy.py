@@ -53,6 +53,7 @@ STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
 
 Preference = Literal["delay", "rate"]
+PREFERENCES: Final[tuple[Preference, ...]] = ("delay", "rate")
 Key = Literal[
     "delay_p50",
     "delay_p99",
@@ -419,15 +420,30 @@ class Balance:
         return [cost for cost in delays if not (cost.key == "delay_p99" and self._apart)]
 
     def worse(self, prefer: Preference) -> bool:
-        """Whether the setting is worse in what is preferred."""
+        """Whether the setting is worse in what is preferred, and better nowhere in it."""
+        return self._costs_in(prefer) and not self._gains_in(prefer)
+
+    def mixed(self, prefer: Preference) -> bool:
+        """Whether it is better in a part of what is preferred and worse in another, as at one link of two."""
+        return self._costs_in(prefer) and self._gains_in(prefer)
+
+    def _costs_in(self, prefer: Preference) -> bool:
         return bool(self._longer) if prefer == "delay" else any(cost.key == "rate" for cost in self.costs)
+
+    def _gains_in(self, prefer: Preference) -> bool:
+        return any(gain.key in ((*DELAYS, "one_way_p99") if prefer == "delay" else ("rate",)) for gain in self.gains)
+
+    @property
+    def worse_by_all(self) -> bool:
+        """Whether it is worse whatever is preferred."""
+        return all(self.worse(prefer) for prefer in PREFERENCES)
 
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
         if not self.gains:
             return False
         if prefer == "delay":
-            return any(gain.key in (*DELAYS, "one_way_p99") for gain in self.gains) and not self._longer
+            return self._gains_in("delay") and not self._longer
         if prefer == "rate":
             rates = [effect.change for effect in self.effects if effect.key == "rate"]
             return bool(rates) and min(rates) >= 0

@@ -30,6 +30,8 @@ def text(buffer: Buffer) -> str:
     if buffer.frames:
         rate += f" (what frames at {rate_text(buffer.frames)} carry)"
     head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate}, round trip {time(buffer.rtt)}"
+    styles = sorted({str(flow["style"]) for flow in buffer.scenario.canonical["flows"] if "style" in flow})
+    head += f', TCP endpoints in style "{" and ".join(styles)}"' * bool(styles)
     return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
 
 

@@ -122,10 +122,11 @@ def test_a_line_before_a_shaper_of_what_it_brings_is_not_to_be_full() -> None:
         assert answer(scenario, "line") == {"idle": ["elsewhere"]}
 
 
-def test_a_shaper_on_one_way_leaves_the_other_to_another_queue() -> None:
+@pytest.mark.parametrize("too_high", [False, True])
+def test_a_shaper_on_one_way_leaves_the_other_to_another_queue(too_high: bool) -> None:
     """SQM on the way up alone: 175 ms on the way down, and no other queue was tried there."""
     links = [
-        {"name": "router", "rate": "1 Gbit/s", "queue": cake(4.7)},
+        {"name": "router", "rate": "1 Gbit/s", "queue": cake(5.2 if too_high else 4.7)},
         {"name": "up", "rate": "5 Mbit/s", "queue": FIFO},
         {"name": "down", "rate": "20 Mbit/s", "queue": FIFO},
     ]
@@ -135,8 +136,9 @@ def test_a_shaper_on_one_way_leaves_the_other_to_another_queue() -> None:
     ]
     found = ac.why(scenario=ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}))
     instead = {link: other for link, _, other, _ in found.every if other is not None}
-    assert list(instead) == ["down"]
-    assert instead["down"].delay_p50 < 0.02
+    assert list(instead) == (["up", "down"] if too_high else ["down"])
+    assert ("The shaper at router set to 95 % of the link and FQ-CoDel at down instead" in found.sentence) == too_high
+    assert all(other.delay_p50 < 0.02 for other in instead.values())
     assert "fq_codel" in instead["down"].tc
 
 

@@ -112,7 +112,7 @@ def other_queue(
     None where every judged link has it.
     """
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
-    if behind and (shaper := _other_shaper(lab, tree, list(rtts), present, seed, behind)) is not None:
+    if behind and (shaper := _other_shaper(lab, tree, rtts, present, seed, behind, incoming)) is not None:
         return shaper
     left = [name for name in rtts if name in behind or kept_short(tree, name)]
     tried = _tried(lab, tree, rtts, left, present, seed, incoming)
@@ -128,18 +128,7 @@ def other_queue(
     # ACKs that the filter drops are no throughput that anybody misses
     fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
     balance = balance.without("rate", [name for name in spared if name in fewer])
-    settings = {}
-    for name, queue in queues.items():
-        words = _words(queue, link_of(tree, name), parts[name])
-        other = replace(_averaged_at(lab, changed, name, after, seed, words, parts[name]), filters_acks=name in spared)
-        if "target" not in queue:
-            other = _in_tc(other, changed, name)
-            settings[name] = _incoming(other) if name in incoming else _over(other, tree, name)
-            continue
-        if shapers.shapeable(link_of(tree, name), tree):
-            rate = carried(link_of(tree, name))
-            other = _with_commands(other, rate, queue, shapes=parts[name] < 1)
-        settings[name] = _incoming(other) if name in incoming else _over(other, tree, name)
+    settings = _at_links(lab, tree, changed, queues, parts, after, seed, incoming)
     for name in judged:
         if name not in queues:
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
@@ -152,6 +141,30 @@ def other_queue(
         return remedy
     own = {name: settings[name] for name in part.queues}
     return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title=title))
+
+
+def _at_links(
+    lab: Lab,
+    tree: dict[str, Any],
+    changed: dict[str, Any],
+    queues: Mapping[str, dict[str, Any]],
+    parts: Mapping[str, float],
+    after: Measured,
+    seed: int,
+    incoming: Collection[str],
+) -> dict[str, Setting]:
+    """Return the results of other queues at their links, with the commands that set them."""
+    settings = {}
+    for name, queue in queues.items():
+        words = _words(queue, link_of(tree, name), parts[name])
+        filters = shapers.filters_acks(link_of(changed, name), tree)
+        other = replace(_averaged_at(lab, changed, name, after, seed, words, parts[name]), filters_acks=filters)
+        if "target" not in queue:
+            other = _in_tc(other, changed, name)
+        elif shapers.shapeable(link_of(tree, name), tree):
+            other = _with_commands(other, carried(link_of(tree, name)), queue, shapes=parts[name] < 1)
+        settings[name] = _incoming(other) if name in incoming else _over(other, tree, name)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -385,12 +398,18 @@ def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
 
 
 def _other_shaper(
-    lab: Lab, tree: dict[str, Any], names: list[str], present: Measured, seed: int, behind: list[str]
+    lab: Lab,
+    tree: dict[str, Any],
+    rtts: Mapping[str, float],
+    present: Measured,
+    seed: int,
+    behind: list[str],
+    incoming: Collection[str],
 ) -> Remedy | None:
     """
     Try the shapers before links at a part of what these send, with the overhead of their layer.
 
-    None where they are set so.
+    Links without one get another queue, as of the other way of a line. None where the shapers are set so.
     """
     changed, firsts = copy.deepcopy(tree), {}
     for name in behind:
@@ -406,7 +425,11 @@ def _other_shaper(
         firsts[name] = first
     if not firsts:
         return None
-    after, balance = _compared(lab, "instead: the shaper", changed, present, seed, dict.fromkeys(names, 1.0))
+    held = {*behind, *firsts.values()}
+    rest = {name: rtt for name, rtt in rtts.items() if name not in held and not kept_short(tree, name)}
+    changed, queues, own = _queues(changed, rest, incoming)
+    parts = {name: own.get(name, 1.0) for name in rtts}
+    after, balance = _compared(lab, "instead: the shaper", changed, present, seed, parts)
     # the wait has moved to the shaper: the delays there are no price of their own
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
@@ -414,7 +437,11 @@ def _other_shaper(
         words = str(state("remedies.behind-shaper", link=first, rate=bits_at(changed, first)))
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
         settings[name] = replace(_over(other, tree, first), place=first)
+    settings |= _at_links(lab, tree, changed, queues, parts, after, seed, incoming)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
+    if queues:
+        queue = _title(queues.values()) or "FQ-CoDel"
+        title = state("remedies.shaper-and", shaper=title, queue=queue, links=listed(list(queues)))
     return Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), str(title))
 
 

@@ -45,6 +45,7 @@ WIDE: Final = 0.1
 STATEMENTS: Final = {
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
+    "shaper-and": "{shaper} and {queue} at {links}",
     "no-classes": "{queue} without the present classes",
     "as-now": "as now; {queue} at {links}",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",

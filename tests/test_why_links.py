@@ -660,7 +660,8 @@ def test_a_way_that_is_not_judged_is_named() -> None:
 @pytest.mark.parametrize(
     ("bits", "rtt", "target", "interval"),
     [(50e6, 0.03, "5 ms", "100 ms"), (1e6, 0.03, "18 ms", "180 ms"), (50e6, 0.6, "5 ms", "600 ms"),
-     (50e6, 0.005, "5 ms", "100 ms"), (25e9, 60e-6, "0.06 ms", "1.2 ms"), (1e9, 0.0, "5 ms", "100 ms")],
+     (50e6, 0.005, "5 ms", "100 ms"), (25e9, 60e-6, "0.06 ms", "1.2 ms"), (1e9, 0.0, "5 ms", "100 ms"),
+     (1e9, 1e-3, "1 ms", "20 ms"), (1e8, 1e-3, "5 ms", "100 ms")],
 )  # fmt: skip
 def test_codel_has_the_interval_of_the_round_trips(bits: float, rtt: float, target: str, interval: str) -> None:
     """In a rack with round trips of 60 us FQ-CoDel had a target of 5 ms: "4.87 ms more median delay"."""

@@ -42,10 +42,12 @@ from .setting import Setting, averaged, bits_at, measured
 PORTS: Final = (1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
 """Rates of Ethernet ports whose links are taken for the port itself, in which their queue forms, bit/s."""
 BBR: Final = ("bbr", "bbr3")
-INTERVAL: Final = 0.1
-"""CoDel's interval by default, s, ..."""
-TRIPS: Final = 20
-"""... and so many round trips where that is less: where they are below 5 ms."""
+TARGET: Final = 0.005
+"""CoDel's target by default, s."""
+INTERVALS: Final = 20
+"""Its interval is so many times the target."""
+BURST: Final = 65536
+"""Bytes of a segment that a sender's network card divides."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
 IN_LINUX: Final = (
@@ -597,13 +599,14 @@ def _without_the_finished(
 
 def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:
     """
-    Interval 100 ms, and a twentieth of it as target (RFC 8289, 4.3 and 4.4).
+    Target 5 ms, and 20 of it as interval (RFC 8289, 4.3 and 4.4).
 
-    Both are less where even `TRIPS` round trips are shorter, as in a data centre. The target is no less than what one
-    packet takes to send, the interval no less than the round trip.
+    Where round trips are shorter, as in a data centre, the target is one of these, but no less than a burst takes to
+    send. It is no less than what one packet takes, the interval no less than the round trip.
     """
-    interval = min(INTERVAL, TRIPS * rtt) if rtt > 0 else INTERVAL
-    target = max(interval / 20, 1.5 * 8 * packet / bits)
+    target = min(TARGET, max(rtt, 8 * BURST / bits)) if rtt > 0 else TARGET
+    interval = INTERVALS * target
+    target = max(target, 1.5 * 8 * packet / bits)
     interval = max(interval, rtt, target / 0.1)
     return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
 

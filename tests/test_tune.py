@@ -304,6 +304,14 @@ def test_a_link_behind_a_policer_has_no_queue_to_tune() -> None:
         ac.tune(ac.Scenario(policed), {"rtt": "20ms..80ms"})
 
 
+def test_a_setting_is_no_substitute_for_a_shaper() -> None:
+    """FQ-CoDel in place of an HTB of 18 Mbit/s on a port of 1 Gbit/s: "mean delays up to 3.449 us"."""
+    leaf = {"name": "all", "rate": "1 Mbit/s", "queue": {"scheduler": "fq_codel"}}
+    shaped = link().with_({"link.bottleneck.queue": {"scheduler": "htb", "default": "all", "classes": [leaf]}})
+    with pytest.raises(TuneError, match="its queue holds it to 1 Mbit/s of"):
+        ac.tune(shaped, {"rtt": "20ms..80ms"})
+
+
 def test_a_setting_is_compared_with_the_queue_that_the_link_has() -> None:
     """With "pfifo_fast, 1000 packets" before, whatever the link had."""
     own = link().with_({"link.bottleneck.queue.capacity": "60 packets"})

@@ -25,7 +25,7 @@ from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
 from ...core.units import Span, count_of, rate_text, read_quantity, span_of
 from ...experiment.sequential import TUNE
-from ..causes.shapers import held
+from ..causes.shapers import RIGHT, held
 from ..endpoint_style import styled
 from ..phases import beginnings
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
@@ -154,10 +154,21 @@ def tune(
     if min(need.gain, need.phase, need.delay) < 0:
         raise TuneError("margins are zero or more")
     question = problem(scenario, link, wanted, need)
+    _check_shaper(question)
     if delay_margin is None:
         question = replace(question, need=replace(need, delay=min(MARGIN, MARGIN_PART * longest(question))))
     held = _device(kind, device)
     return _Tuning(question, family, held, seeds, runs, say).answer()
+
+
+def _check_shaper(question: Problem) -> None:
+    """Refuse to replace a queue that holds a link to much less than its rate: the wait would move behind it."""
+    let = held(link_of(question.scenario.canonical, question.link))
+    if let is not None and let < RIGHT[0] * question.bits:
+        raise TuneError(
+            f"link {question.link}: its queue holds it to {rate_text(let)} of {rate_text(question.bits)}, and a "
+            "setting would take its place; tune a link of that rate with one queue instead"
+        )
 
 
 def _family(kind: str) -> Family:

@@ -606,8 +606,8 @@ def test_faults_of_classes_are_convicted(name: str) -> None:
 
 
 def _no_way_back() -> Any:
-    true = REMEDIES._in_tc
-    return patch.object(REMEDIES, "_in_tc", lambda *words: replace(true(*words), undo=""))
+    true = REMEDIES._over
+    return patch.object(REMEDIES, "_over", lambda *words: replace(true(*words), undo=""))
 
 
 CROSSINGS: dict[str, tuple[int, Callable[[], Any]]] = {

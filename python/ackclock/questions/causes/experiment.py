@@ -36,7 +36,9 @@ LITTLE: Final = 0.2
 EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
-"""Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
+"""Identical flows still converge if their unevenness falls below this part of itself in a longer run, ..."""
+CONVERGING: Final = 8
+"""... which is so many times as long at least: three flows of Scalable TCP take ten minutes to share evenly."""
 MOST_END: Final = 0.5
 """Where fewer than this part of the transfers of a class come to their end, that is said."""
 PAIRS: Final = 6
@@ -249,7 +251,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if answer and not (open_ and (same or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
         shorter = _beyond_in_shorter(lab, present, symptom) if answer else []
-        if shorter and not (same and evidence.value < CONVERGED * shorter[-1]):
+        if shorter and not (same and _converging(lab, present, evidence, shorter)):
             return evidence, present
         # shares of flows that are alike even out with time, and seeds of a flow alone are one run, shifted: more seeds
         # of a short run would not tell
@@ -275,6 +277,14 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
+
+
+def _converging(lab: Lab, present: Measured, evidence: Evidence, shorter: Sequence[float]) -> bool:
+    """Whether identical flows may share evenly later on: they still converge, or no run is long enough to tell."""
+    if policed(link_of(lab.record[present.key]["scenario"], lab.link)):  # before which they lock
+        return evidence.value < CONVERGED * shorter[-1]
+    first = min(runs.factor for runs in lab.presents)
+    return present.factor < CONVERGING * first or evidence.value < CONVERGED * shorter[0]
 
 
 def _beyond_in_shorter(lab: Lab, present: Measured, symptom: Symptom) -> list[float]:

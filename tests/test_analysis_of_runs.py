@@ -143,7 +143,7 @@ def test_a_deviation_that_a_longer_run_found_is_said_to_be_of_that() -> None:
     """A queue is "not stable" beside 44 % of its mean in the run itself: more in longer ones."""
     (text,) = (
         sentence
-        for sentence in summary(Group("link", (ac.run(brief(2300041, 8.64), trace_links=True),)))
+        for sentence in summary(Group("link", (ac.run(brief(2300047, 8.64), trace_links=True),)))
         if sentence.startswith("Link")
     )
     assert "the queue is not stable" in text

@@ -133,8 +133,14 @@ def _evidence(why: Why) -> dict[str, Any]:
                 )
             )
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
-    heading = "Evidence for each sentence"
-    return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence", "folded": True}
+    told = [at for at in range(len(columns)) if any(cells[at] for _, cells in rows)]
+    return {
+        "heading": "Evidence for each sentence",
+        "columns": [columns[at] for at in told],
+        "rows": [(name, [cells[at] for at in told]) for name, cells in rows],
+        "look": "evidence",
+        "folded": True,
+    }
 
 
 def _kind(flows: dict[str, Any]) -> str:

@@ -383,7 +383,7 @@ def why(
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=noticed,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
-        checked="\n".join(filter(None, (rests_on + _times(asked, scenario, rate or down), trust.sentence))),
+        checked=_with_trust(rests_on + _times(asked, scenario, rate or down), trust, tree),
         trust=trust,
         diagnosis=answer,
         scenario=asked,
@@ -391,6 +391,13 @@ def why(
         alone=next((remedy.alone for remedy in remedies if remedy.alone), None),
         following=shapers,
     )
+
+
+def _with_trust(rests_on: str, trust: Trust, tree: Mapping[str, Any]) -> str:
+    """Add how far Linux is from the engine near the link; where that is not known, whose TCP the endpoints have."""
+    styles = sorted({str(flow["style"]) for flow in tree["flows"] if "style" in flow})
+    own = str(state("why.style", styles=" and ".join(styles))) if styles else ""
+    return "\n".join(filter(None, (rests_on, trust.sentence or own)))
 
 
 def _others(

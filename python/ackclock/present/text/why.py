@@ -25,6 +25,7 @@ STATED: Final = 0.01
 
 DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {
+    "style": 'TCP endpoints have style "{styles}" (--style has the other).',
     "checked": "Checked by {runs} of {settings}, {millions:g} M packets: {lengths}; seeds from {seed}.",
     "one-setting": "the present setting alone",
     "settings": "{settings} settings",

@@ -283,9 +283,12 @@ impl Reader<'_> {
                 span: name.span.clone(),
             };
             match (self.elsewhere)(&place.key, &name.text, &names) {
-                Some(misplaced) => self.push(&place, misplaced.problem, |diagnostic| {
-                    diagnostic.allowed = Some(misplaced.allowed);
-                }),
+                Some(misplaced) => {
+                    let problem = format!("unknown key here: {}", misplaced.problem);
+                    self.push(&place, problem, |diagnostic| {
+                        diagnostic.allowed = Some(misplaced.allowed);
+                    });
+                }
                 None => self.unknown_key(&table.place, name, &names),
             }
         }

@@ -1431,7 +1431,7 @@ fn a_key_of_another_table_is_told_its_place() {
         &class("target = \"5 ms\""),
         "9:89",
         &[
-            "link[0].queue.classes[0].target: a parameter of the AQM ",
+            "link[0].queue.classes[0].target: unknown key here: a parameter of the AQM ",
             "\"codel\"",
             "in the queue of this table: queue = { aqm = ",
         ],
@@ -1440,21 +1440,21 @@ fn a_key_of_another_table_is_told_its_place() {
         &class("capacity = \"20 packets\""),
         "9:89",
         &[
-            "classes[0].capacity: a key of a queue; allowed: in the queue of this table: queue = { capacity = ... }",
+            "classes[0].capacity: unknown key here: a key of a queue; allowed: in the queue of this table: queue = { capacity = ... }",
         ],
     );
     let delay = "delay = \"5 ms\"\n";
     rejects(
         &with(delay, "delay = \"5 ms\"\naqm = \"codel\"\n"),
         "9:1",
-        &["link[0].aqm: a key of a queue", "queue = { aqm = ... }"],
+        &["link[0].aqm: unknown key here: a key of a queue", "queue = { aqm = ... }"],
     );
     let queue = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"100 packets\"";
     rejects(
         &with(queue, "scheduler = { kind = \"drr\", target = \"5 ms\" }"),
         "9:39",
         &[
-            "queue.scheduler.target: a parameter of the AQM ",
+            "queue.scheduler.target: unknown key here: a parameter of the AQM ",
             "beside `scheduler`",
         ],
     );
@@ -1462,7 +1462,7 @@ fn a_key_of_another_table_is_told_its_place() {
         &with(queue, "aqm = \"drr\", target = \"5 ms\""),
         "9:24",
         &[
-            "queue.target: a parameter of the AQM ",
+            "queue.target: unknown key here: a parameter of the AQM ",
             "with `aqm` one of ",
         ],
     );
@@ -1476,7 +1476,7 @@ fn datagrams_are_told_their_kind() {
         &with(traffic, "kind = \"udp\""),
         "27:1",
         &[
-            "flows[1].kind: a key of the traffic",
+            "flows[1].kind: unknown key here: a key of the traffic",
             "traffic = { kind = ... } with kind \"bulk\", ",
             "; datagrams (UDP) are \"cbr\", ",
         ],
@@ -1484,7 +1484,7 @@ fn datagrams_are_told_their_kind() {
     rejects(
         &with(traffic, "rate = \"1 Mbit/s\""),
         "27:1",
-        &["flows[1].rate: a key of the traffic", "traffic = { kind = "],
+        &["flows[1].rate: unknown key here: a key of the traffic", "traffic = { kind = "],
     );
     rejects(
         &with("kind = \"cbr\"", "kind = \"udp\""),

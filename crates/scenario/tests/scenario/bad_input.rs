@@ -1447,7 +1447,10 @@ fn a_key_of_another_table_is_told_its_place() {
     rejects(
         &with(delay, "delay = \"5 ms\"\naqm = \"codel\"\n"),
         "9:1",
-        &["link[0].aqm: unknown key here: a key of a queue", "queue = { aqm = ... }"],
+        &[
+            "link[0].aqm: unknown key here: a key of a queue",
+            "queue = { aqm = ... }",
+        ],
     );
     let queue = "aqm = \"red\", min_threshold = \"50 packets\", max_threshold = \"100 packets\"";
     rejects(
@@ -1484,7 +1487,10 @@ fn datagrams_are_told_their_kind() {
     rejects(
         &with(traffic, "rate = \"1 Mbit/s\""),
         "27:1",
-        &["flows[1].rate: unknown key here: a key of the traffic", "traffic = { kind = "],
+        &[
+            "flows[1].rate: unknown key here: a key of the traffic",
+            "traffic = { kind = ",
+        ],
     );
     rejects(
         &with("kind = \"cbr\"", "kind = \"udp\""),

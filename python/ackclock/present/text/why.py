@@ -157,9 +157,13 @@ def notes(why: Why) -> list[str]:
 
 
 def highest(link: str, shown: Setting, seconds: float) -> str:
-    """Return the highest queue; packets of a class with a part of the rate wait longer than all take at the whole."""
+    """
+    Return the highest queue; packets of a class with a part of the rate wait longer than all take at the whole.
+
+    So do those of a flow with a queue of its own beside others.
+    """
     classes = link_of(shown.result._scenario, link)["queue"].get("classes")
-    return time(seconds) + " at the link's rate" * bool(classes)
+    return time(seconds) + " at the link's rate" * (bool(classes) or shown.delay_p99 > seconds)
 
 
 def _delay(seconds: float, half: float, least: float = 0.0) -> str:

@@ -1105,3 +1105,11 @@ def test_what_an_aqm_does_later_than_the_runs_end_is_named() -> None:
         link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": aqm}, flows=ac.flows(4, rtt="34 ms"), duration="9 s")
         assert scales.retuning(link.canonical) == named
     assert "st-red sets itself anew" in answer(rate="5mbit", rtt="30ms", flows=2, aqm="st-red").checked
+
+
+def test_an_aqm_marks_where_senders_live_by_marks() -> None:
+    """Of DCTCP over a threshold, by options, the answer was of DCTCP without ECN, which is Reno."""
+    options = {"rate": "100 Mbit/s", "rtt": "5 ms", "buffer": "20 ms", "flows": 4, "duration": 4.0}
+    for control, aqm, ecn in (("dctcp", "threshold", True), ("cubic", "red", False), ("dctcp", "drop-tail", False)):
+        tree = ac.why(**options, congestion=control, aqm=aqm).scenario.canonical
+        assert tree["link"][0]["queue"].get("ecn", False) == ecn

@@ -58,6 +58,7 @@ from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders, senders_kept
 from .served import served, with_page
 from .setting import PACKET, Setting, averaged, bits_at, measured
+from .without_ecn import without_ecn
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -337,8 +338,8 @@ def why(
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
-        queue = _queue(aqm or "drop-tail", buffer, rate)
         control = congestion.strip().lower() if isinstance(congestion, str) else congestion
+        queue = _queue(aqm or "drop-tail", buffer, rate, control)
         endless = {"count": 1 if flows is None else flows, "congestion": control or "cubic", "seed": seed}
         scenario = _described(rate, down, up, rtt, queue, endless, there)
     elif any(option is not None for option in (down, up, rtt, buffer, flows, congestion, aqm)) or any(there.values()):
@@ -510,11 +511,13 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_s
     return f"{kept}{checked}{''.join(map(str, notes))}"
 
 
-def _queue(aqm: str, buffer: str | None, rate: str | None) -> dict[str, Any]:
-    """The present queue of a question in numbers."""
+def _queue(aqm: str, buffer: str | None, rate: str | None, control: Any) -> dict[str, Any]:
+    """The present queue of a question in numbers; an AQM marks the packets of a control that lives by marks."""
     queue = _named(aqm)
     if buffer is not None or "scheduler" not in queue:
         queue["capacity"] = buffer or _default_buffer(rate)
+    if queue.get("aqm", "drop-tail") != "drop-tail" and without_ecn({"senders": control}):
+        queue["ecn"] = True
     return queue
 
 

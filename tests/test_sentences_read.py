@@ -597,6 +597,11 @@ def test_what_a_class_loses_in_one_run_is_said_as_such() -> None:
         "FQ-CoDel instead: 36 ms less median delay. "
         "Its one run has 28.2 % less goodput of uploads, which other seeds may not have."
     )
+    silver = replace(uploads, subject="silver", before=14.7e6, after=26e6)  # "no gain that is certain"
+    said = remedies.sentence(
+        Remedy("FQ-CoDel", {}, {}, Balance((wait, uploads, silver))), wanted=True, prefer=None
+    ).text
+    assert "28.2 % less goodput of uploads and 76.9 % more goodput of silver, which" in said
     little = replace(uploads, after=16e6)
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, little))), wanted=True, prefer=None).text
     assert said.endswith("delay.")

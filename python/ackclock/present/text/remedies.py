@@ -92,9 +92,12 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
 
 
 def _of_one_run(balance: Balance) -> str:
-    """The goodputs that classes lose in a single run, which does not tell how they share with other seeds."""
-    lost = [f"{_part(replace(effect, half=0.0))} less goodput of {effect.subject}" for effect in balance.of_one_run]
-    return f" Its one run has {listed(lost)}, which other seeds may not have." if lost else ""
+    """The goodputs that classes lose or gain in a single run, which does not tell how they share with other seeds."""
+    changes = [
+        f"{_part(replace(effect, half=0.0))} {'less' if effect.change < 0 else 'more'} goodput of {effect.subject}"
+        for effect in balance.of_one_run
+    ]
+    return f" Its one run has {listed(changes)}, which other seeds may not have." if changes else ""
 
 
 def alone(remedy: Remedy) -> str:

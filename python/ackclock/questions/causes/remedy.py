@@ -352,9 +352,9 @@ class Balance:
 
     @property
     def of_one_run(self) -> tuple[Effect, ...]:
-        """Return the goodputs that classes lose in single runs, which would be costs if other seeds had them, too."""
-        rates = (own for own in self.effects if own.key == "goodput" and math.isinf(own.half) and own.change < 0)
-        return tuple(rate for rate in rates if self._beyond(rate) >= LESS)
+        """Return the goodputs that classes lose, or gain, in single runs: other seeds need not have them."""
+        rates = [own for own in self.effects if own.key == "goodput" and math.isinf(own.half) and own.before > 0]
+        return tuple(rate for rate in rates if self._beyond(rate) >= LESS or rate.change >= LESS * rate.before)
 
     def _beyond(self, rate: Effect) -> float:
         """Return the part of its goodput that a class loses, less the largest that a link does."""

@@ -335,6 +335,13 @@ def test_what_is_queued_where_classes_take_turns_is_not_said_beside_a_shorter_wa
     # "peak 217 ms" stood above "p99 558 ms"
     shown = measured(result, "isp", 20e6, "htb")
     assert highest("isp", shown, 0.2) == "200 ms at the link's rate"
+    # so did "peak 4.11 ms" above "p99 7.31 ms" of flows with queues of their own
+    fair = ac.dumbbell(
+        rate="20 Mbit/s", queue={"scheduler": "fq_codel"}, flows=ac.flows(4, rtt="20 ms"), duration="9 s"
+    )
+    other = replace(measured(ac.run(fair, trace_links=True), "bottleneck", 20e6, "fq_codel"), delay_p99=0.02)
+    said = [highest("bottleneck", other, peak) for peak in (0.01, 0.03)]
+    assert said == ["10 ms at the link's rate", "30 ms"]
     text = stated([own], scenario.canonical, "isp", "a test")[1].text
     assert text.startswith("The median wait is ")
 

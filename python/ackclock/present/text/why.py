@@ -162,8 +162,9 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
 
     So do those of a flow with a queue of its own beside others.
     """
-    classes = link_of(shown.result._scenario, link)["queue"].get("classes")
-    return time(seconds) + " at the link's rate" * (bool(classes) or shown.delay_p99 > seconds)
+    queue = link_of(shown.result._scenario, link)["queue"]
+    apart = queue.get("scheduler", "none") != "none" and shown.delay_p99 > seconds
+    return time(seconds) + " at the link's rate" * (bool(queue.get("classes")) or apart)
 
 
 def _delay(seconds: float, half: float, least: float = 0.0) -> str:

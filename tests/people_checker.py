@@ -451,6 +451,12 @@ def _plain(rtt: Any) -> bool:
     return isinstance(rtt, str) and len(rtt.split()) == 2
 
 
+def _in_bursts(tree: Mapping[str, Any], name: str) -> bool:
+    """True if flows over a link come and go, and no endless one keeps its queue between them."""
+    kinds = {flow["traffic"]["kind"] for flow in tree["flows"] if name in flow["path"]}
+    return bool(kinds - {"bulk", "cbr", "poisson"}) and "bulk" not in kinds
+
+
 def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) -> list[str]:
     """The added round trip now, against a run of as long with another seed."""
     tree = scenario.canonical
@@ -460,8 +466,8 @@ def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) ->
     plain = all(
         link["queue"].get("scheduler", "none") == "none" for link in tree["link"] if link["name"] in crossed
     ) and not tree.get("change")
-    if not plain:
-        return []  # where flows take turns, a probe does not wait as the others do
+    if not plain or any(_in_bursts(tree, name) for name in crossed):
+        return []  # where flows take turns, or wait behind their own bursts, a probe does not wait as the others do
     now = answer["settings"]["now"]
     if now["grade"] is None:
         return []

@@ -1,9 +1,9 @@
-"""The same scenario with endpoints of another style."""
+"""The style of TCP endpoints, and the same scenario with another."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ..core.scenario import Scenario
@@ -30,3 +30,8 @@ def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
         control = {key: value for key, value in flow["congestion"].items() if defaults["congestion"].get(key) != value}
         changed["flows"][place] = {**fixed, **given, "style": style, "congestion": {**kind, **control}}
     return changed
+
+
+def styles(flows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the styles of the TCP endpoints of some classes of flows, in words; nothing without TCP."""
+    return " and ".join(sorted({str(flow["style"]) for flow in flows if "style" in flow}))

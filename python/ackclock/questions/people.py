@@ -357,12 +357,18 @@ def _of_own(
         return answer, dict(own)
     tell("probes: pages beside the traffic")
     probed = {key: _probed(trees[key], user, length, own) for key, length in lengths.items()}
-    pages = _in_runs(probed, seed, lambda results: _pages(results[0]))
-    with_pages = {
-        key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] if key in pages else runs
+    return _beside_pages(answer, probed, seed), {probe: name for probe, name in own.items() if probe != NAMES[2]}
+
+
+def _beside_pages(
+    answer: Mapping[str, Sequence[Experience]], built: Mapping[str, Sequence[Mapping[str, Any]]], seed: int
+) -> dict[str, list[Experience]]:
+    """Add the pages that runs load to what is known of their settings; others stay as they are."""
+    pages = _in_runs(built, seed, lambda results: _pages(results[0]))
+    return {
+        key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] if key in pages else list(runs)
         for key, runs in answer.items()
     }
-    return with_pages, {probe: name for probe, name in own.items() if probe != NAMES[2]}
 
 
 def _with_slow_pages(
@@ -375,12 +381,10 @@ def _with_slow_pages(
     seed: int,
 ) -> dict[str, list[Experience]]:
     """Tell the time of pages too few of which were loaded in some run of a setting from longer runs of it."""
-    slow = {key for key, runs in answer.items() if not all(math.isfinite(own.page) for own in runs)}
-    told = {key: list(runs) for key, runs in answer.items()}
-    if once(next(iter(trees.values()))) or _unfit(next(iter(trees.values())), user):
-        return told
+    first = next(iter(trees.values()))
+    slow = {key for key, runs in answer.items() if not all(math.isfinite(experience.page) for experience in runs)}
     longer = {}
-    for key in slow & lengths.keys():
+    for key in set() if once(first) or _unfit(first, user) else slow & lengths.keys():
         most = packets / pace(trees[key]) - lengths[key].warm
         length = replace(lengths[key], measured=min(PATIENCE * lengths[key].measured, most))
         if length.measured > lengths[key].measured:
@@ -388,9 +392,7 @@ def _with_slow_pages(
             longer[key] = [sets[min(1, len(sets) - 1)]]
     if longer:
         tell("probes: slow pages beside the traffic")
-        pages = _in_runs(longer, seed, lambda results: _pages(results[0]))
-        told |= {key: [_with_pages(*pair) for pair in zip(told[key], pages[key], strict=False)] for key in longer}
-    return told
+    return _beside_pages(answer, longer, seed)
 
 
 def _in_runs(

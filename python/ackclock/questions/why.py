@@ -50,7 +50,7 @@ from .causes.sentences import Evidence, Sentence
 from .causes.shapers import crossed as reached
 from .causes.shapers import filters_acks, held, let_through
 from .causes.symptoms import SYMPTOMS, Measured, of_few_packets
-from .endpoint_style import styled
+from .endpoint_style import styled, styles
 from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .people import People, own_call
@@ -396,8 +396,8 @@ def why(
 
 def _with_trust(rests_on: str, trust: Trust, tree: Mapping[str, Any]) -> str:
     """Add how far Linux is from the engine near the link; where that is not known, whose TCP the endpoints have."""
-    styles = sorted({str(flow["style"]) for flow in tree["flows"] if "style" in flow})
-    own = str(state("why.style", styles=" and ".join(styles))) if styles else ""
+    of_flows = styles(tree["flows"])
+    own = str(state("why.style", styles=of_flows)) if of_flows else ""
     return "\n".join(filter(None, (rests_on, trust.sentence or own)))
 
 

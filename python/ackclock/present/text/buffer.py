@@ -11,6 +11,7 @@ import pandas as pd
 from ...core._words import called, counted, listed
 from ...core.units import rate_text, share, share_within, time, time_over_seeds
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
+from ...questions.endpoint_style import styles
 from ..tables import text_table
 
 NEAR = 0.01
@@ -30,8 +31,8 @@ def text(buffer: Buffer) -> str:
     if buffer.frames:
         rate += f" (what frames at {rate_text(buffer.frames)} carry)"
     head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate}, round trip {time(buffer.rtt)}"
-    styles = sorted({str(flow["style"]) for flow in buffer.scenario.canonical["flows"] if "style" in flow})
-    head += f', TCP endpoints in style "{" and ".join(styles)}"' * bool(styles)
+    own = styles(buffer.scenario.canonical["flows"])
+    head += f', TCP endpoints in style "{own}"' * bool(own)
     return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core._words import counted, listed
 from ...core.units import SPREAD, precise_time, share, share_over_seeds, time, time_within
 from ...questions.agreement import near
+from ...questions.endpoint_style import styles
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
 from ...questions.tuning.packets import scenario as placed
@@ -235,15 +236,8 @@ def checked(tuned: Tuned) -> list[str]:
             f"by {counted(sum(entry.seeds for entry in every), 'packet run')}, {seconds:.0f} simulated seconds, "
             f"{million:.2g} M packets: {_corners(tuned)}{searched}"
         )
-        styles = sorted(
-            {
-                str(traffic_class.entry["style"])
-                for traffic_class in tuned.problem.classes
-                if "style" in traffic_class.entry
-            }
-        )
-        if styles:
-            lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
+        if own := styles(traffic_class.entry for traffic_class in tuned.problem.classes):
+            lines.append(f'with TCP endpoints in style "{own}" (--style has the other)')
         lines += _beside_linux(tuned)
     if tuned.defaults and tuned.problem.axes:
         lines.append("beside other queues at the corners alone: between them one of these may be better")

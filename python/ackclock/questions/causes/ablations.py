@@ -172,13 +172,12 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             times *= SLOWER
         for link in there:
             link["rate"] = _faster(link["rate"], times)
+            if isinstance(link.get("shaper"), Mapping):  # what holds its rate back is as much faster
+                link["shaper"]["rate"] = _faster(link["shaper"]["rate"], times)
         names = [link["name"] for link in there]
         for change in changed.get("change", []):
             if change.get("link") in names and "rate" in change:
                 change["rate"] = _faster(change["rate"], times)
-        for link in there:  # what holds its rate back is as much faster
-            if isinstance(link.get("shaper"), Mapping):
-                link["shaper"]["rate"] = _faster(link["shaper"]["rate"], times)
         for place in names:
             let = shapers.held(link_of(changed, place))
             if let and place != shapers.before(tree, name):  # which `_shaper` sets

@@ -172,23 +172,21 @@ class Tuned(Card):
 
     def cost_of(self, corners: Sequence[Run]) -> tuple[Run, str, Run] | None:
         """Return the same of a queue with these runs at the corners."""
-        pairs = [
+        worst = max(self._beside(corners), key=lambda pair: pair[2].utilization - pair[0].utilization, default=None)
+        return worst if worst and worst[2].utilization - worst[0].utilization > UNUSED_SHARE else None
+
+    def _beside(self, corners: Sequence[Run]) -> list[tuple[Run, str, Run]]:
+        """Return each of a queue's runs beside each other queue, its name and its run at the same corner."""
+        return [
             (mine, name, theirs)
             for name, runs in self.defaults.items()
             for mine, theirs in zip(corners, runs, strict=False)
         ]
-        worst = max(pairs, key=lambda pair: pair[2].utilization - pair[0].utilization, default=None)
-        return worst if worst and worst[2].utilization - worst[0].utilization > UNUSED_SHARE else None
 
     @property
     def losses(self) -> tuple[Run, str, Run] | None:
         """The corner at which it loses most packets beyond another queue, as `cost`; None below `LOST_SHARE`."""
-        pairs = [
-            (mine, name, theirs)
-            for name, runs in self.defaults.items()
-            for mine, theirs in zip(self.runs, runs, strict=False)
-        ]
-        worst = max(pairs, key=lambda pair: pair[0].loss - pair[2].loss, default=None)
+        worst = max(self._beside(self.runs), key=lambda pair: pair[0].loss - pair[2].loss, default=None)
         return worst if worst and worst[0].loss - worst[2].loss > LOST_SHARE else None
 
     @property

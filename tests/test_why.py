@@ -1113,3 +1113,20 @@ def test_an_aqm_marks_where_senders_live_by_marks() -> None:
     for control, aqm, ecn in (("dctcp", "threshold", True), ("cubic", "red", False), ("dctcp", "drop-tail", False)):
         tree = ac.why(**options, congestion=control, aqm=aqm).scenario.canonical
         assert tree["link"][0]["queue"].get("ecn", False) == ecn
+
+
+def test_identical_flows_are_not_uneven_by_runs_that_are_twice_as_long() -> None:
+    """Three of Scalable TCP: "Jain's index is 0.45 ± 0.07; cause not found" by 12 and 24 s; over ten minutes 0.9."""
+    answer = ac.why(rate="100 Mbit/s", rtt="60 ms", flows=3, congestion="scalable", buffer="60 ms")
+    assert "shares-unevenly" not in {sentence.predicate for sentence in answer.sentences}
+    assert "whether the flows share evenly" in answer.sentence
+    assert all(effect.key != "jain" for effect in answer.effects)
+
+
+def test_the_style_of_tcp_is_named_where_no_run_of_linux_is_near() -> None:
+    far = ac.why(rate="500 Mbit/s", rtt="3 ms", flows=5, congestion="bbr", duration=2.0)
+    assert not far.trust.cells
+    assert 'TCP endpoints have style "rfc"' in far.checked
+    near = ac.why(rate="10 Mbit/s", rtt="40 ms", duration=5.0)
+    assert near.trust.cells
+    assert "TCP endpoints have style" not in near.checked

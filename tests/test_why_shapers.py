@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import ackclock as ac
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.present.text.why import classes, highest
-from ackclock.questions import causes
+from ackclock.questions import causes, remedies
 from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
@@ -472,3 +474,31 @@ def test_another_queue_is_tried_where_the_target_is_larger(scheduler: str, targe
     tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": [flow]}).canonical
     _, queues, _ = _queues(tree, {"line": 0.02})
     assert bool(queues) == other
+
+
+def test_a_queue_that_tc_cannot_write_is_not_said_to_come_back() -> None:
+    """Under "to undo it" stood "tc qdisc del dev DEV root" alone: the operator's tree was gone."""
+    red = {"name": "all", "rate": "10 Mbit/s", "queue": {"aqm": "red", "capacity": "100 ms"}}
+    plain = {"name": "all", "rate": "10 Mbit/s", "queue": {"capacity": "100 packets"}}
+    setting = SimpleNamespace(tc="tc ...", undo="tc qdisc del dev DEV root")
+    said = {}
+    for name, leaf in (("red", red), ("plain", plain)):
+        link = {"name": "l", "rate": "1 Gbit/s", "queue": {"scheduler": "htb", "default": "all", "classes": [leaf]}}
+        flows = [{"name": "f", "path": ["l"], "rtt": "20 ms"}]
+        tree = ac.Scenario({"scenario": {"duration": "1 s"}, "link": [link], "flows": flows}).canonical
+        with patch.object(remedies, "replace", lambda _, **changed: SimpleNamespace(**changed)):
+            said[name] = remedies._over(setting, tree, "l").undo
+    assert "then the commands of the present queue again" in said["red"]
+    assert "htb" in said["plain"]
+
+
+def test_a_link_that_no_endless_flow_takes_is_named_where_it_is_not_judged() -> None:
+    """Of two ways of a cell the one with web traffic alone was neither judged nor named."""
+    links = [{"name": name, "rate": rate, "queue": FIFO} for name, rate in (("up", "2 Mbit/s"), ("down", "20 Mbit/s"))]
+    page = {"kind": "http", "size": "50 kB", "think": "3 s"}
+    flows = [
+        {"name": "upload", "path": ["up"], "reverse_path": ["down"], **SENDERS},
+        {"name": "web", "path": ["down"], "reverse_path": ["up"], "rtt": "30 ms", "traffic": page},
+    ]
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}))
+    assert "Not judged: down" in answer.checked

@@ -627,6 +627,18 @@ def test_traffic_with_pauses_is_compared_over_the_same_length() -> None:
         assert (runs["instead: FQ-CoDel"]["length_s"] == runs[found.present.key]["length_s"]) == alike
 
 
+def test_what_a_rate_that_varies_would_carry_is_said_beside_the_used_time() -> None:
+    """ "for 30.7 % of the rate" stood above a utilisation of 74.2 %, without what the slow times had carried."""
+    rate = {"steps": [["0 s", "30 Mbit/s"], ["4 s", "12 Mbit/s"], ["9 s", "4 Mbit/s"]], "repeat": "12 s"}
+    flows = ac.flows(1, "cubic", rtt="50 ms")
+    text = str(ac.why(ac.dumbbell(rate=rate, queue={"aqm": "fq_codel"}, flows=flows, duration="24 s")))
+    found = re.search(r"utilisation ([\d.]+) %.* of the time, ([\d.]+) % of what its rate would carry", text)
+    assert found is not None
+    assert float(found[2]) < float(found[1]) - 1
+    steady = str(ac.why(ac.dumbbell(rate="12 Mbit/s", queue={"aqm": "fq_codel"}, flows=flows, duration="24 s")))
+    assert "would carry" not in steady
+
+
 def test_flows_that_live_by_marks_and_have_none_are_named_once() -> None:
     """DCTCP over a queue of thresholds whose `ecn` is off: nothing said that it is Reno then."""
     said = "DCTCP without ECN is Reno"

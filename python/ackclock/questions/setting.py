@@ -70,6 +70,8 @@ class Setting:
     """Half the interval of each class's 99th percentile over the seeds, s; infinite of a single run."""
     kept: bool = False
     """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
+    throughput: float = math.nan
+    """Part of what the link's rate would carry that is carried: where the rate varies, idle times may be slow ones."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
@@ -83,6 +85,7 @@ def measured(result: Result, name: str, bits: float, words: str) -> Setting:
         delay_p50=own.delay_p50,
         delay_p99=own.delay_p99,
         utilization=own.utilization,
+        throughput=own.throughput,
         loss=own.loss,
         spark=_spark(trace),
         peak=float(trace.max(initial=0.0)),
@@ -120,6 +123,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         delay_p99_half=half("delay_p99"),
         utilization=part * mean("utilization"),
         utilization_half=part * half("utilization"),
+        throughput=part * mean("throughput"),
         loss=mean("loss"),
         loss_half=half("loss"),
         wire_loss=mean("wire_loss"),

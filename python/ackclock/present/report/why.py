@@ -16,7 +16,7 @@ from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
-from ..text.why import classes, commands, highest, notes, transfers
+from ..text.why import classes, commands, highest, notes, part_used, transfers
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def page(why: Why) -> str:
             ],
         ),
         ("highest queue", [highest(link, own, max(own.peak, own.highest)) for link, own in columns.values()]),
-        ("utilisation", [share_over_seeds(setting.utilization, setting.utilization_half) for setting in settings]),
+        ("utilisation", [part_used(why, link, own) for link, own in columns.values()]),
         ("packets dropped", [share_over_seeds(setting.loss, setting.loss_half) for setting in settings]),
     ]
     if any(setting.wire_loss > 0 for setting in settings):

@@ -12,7 +12,7 @@ from ...core.statement import state
 from ...core.units import interval, share, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
-from ...questions.causes.scales import bits, carried, policed
+from ...questions.causes.scales import bits, carried, later, policed
 from ...questions.causes.shapers import lumps_flows, managed, shapeable
 from ...questions.following import Following
 from ...questions.setting import Setting
@@ -22,6 +22,9 @@ from . import people, remedies, without_ecn
 
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
+
+APART: Final = 0.01
+"""What is carried is said beside the time that a link is used where they differ by more."""
 
 DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {
@@ -100,6 +103,7 @@ STATEMENTS: Final = {
         "FQ-CoDel there), and a shaper before it would have to follow what the air carries, which varies."
     ),
     "of-policer": " ({used:share} of the policer's {rate:rate})",
+    "of-varying": " of the time, {carried:share} of what its rate would carry",
     "policed": ", behind a policer of {rate:rate}",
     "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
@@ -127,7 +131,7 @@ def text(why: Why) -> str:
         for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
             peak = highest(link, shown, shown.peak)
-            used = share_over_seeds(shown.utilization, shown.utilization_half) + _of_policer(why, link, shown)
+            used = part_used(why, link, shown)
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {peak} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
@@ -170,6 +174,15 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
 def _delay(seconds: float, half: float, least: float = 0.0) -> str:
     """A mean delay, with its interval where seeds differ much; unknown where nothing crosses the link in some run."""
     return time_over_seeds(seconds, half, least=least) if math.isfinite(seconds) else "unknown"
+
+
+def part_used(why: Why, link: str, setting: Setting) -> str:
+    """The part of the time that a link is used and, where its rate varies, of what that would carry."""
+    used = share_over_seeds(setting.utilization, setting.utilization_half) + _of_policer(why, link, setting)
+    tree = why.scenario.canonical
+    varies = not isinstance(link_of(tree, link)["rate"], str) or bool(later(tree, link, "rate"))
+    apart = varies and abs(setting.throughput - setting.utilization) > APART
+    return f"{used}{state('why.of-varying', carried=setting.throughput)}" if apart else used
 
 
 def _of_policer(why: Why, link: str, setting: Setting) -> str:

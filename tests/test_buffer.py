@@ -489,3 +489,25 @@ def test_a_path_without_room_for_a_packet_has_several_sizes() -> None:
 def test_whose_tcp_a_size_is_for_is_said(reno: Buffer) -> None:
     """140 packets of style "linux" gave 98.4 % in place of 99.4 % in `run`, whose style is "rfc", unsaid."""
     assert ', TCP endpoints in style "rfc"\n' in str(reno)
+
+
+def test_what_a_file_has_now_stands_beside_what_is_enough() -> None:
+    """`buffer FILE` said nothing of the file's own 150 packets."""
+    link = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": "150 packets"},
+        flows=ac.flows(1, "reno", rtt="40 ms"),
+        duration="10 s",
+    )
+    found = ac.buffer(scenario=link)
+    (now,) = (size for size in found.sizes if size.packets == 150)
+    assert found.now is now
+    assert "With the present 150 packets (180 ms, 4.5 bandwidth-delay products) the utilisation is 100" in str(found)
+    assert "150 packets (now)" in str(found)
+    none = replace(found, sizes=(found.sizes[0], now), target=1.5)
+    assert "present 150 packets" not in str(none)  # the answer begins with it
+    assert "(now)" not in str(ac.buffer(scenario=link, size="20 packets"))
+    fair = ac.dumbbell(
+        rate="10 Mbit/s", queue={"aqm": "fq_codel"}, flows=ac.flows(1, "reno", rtt="40 ms"), duration="9 s"
+    )
+    assert "the present" not in str(ac.buffer(scenario=fair, size=("20 packets", "30 packets")))

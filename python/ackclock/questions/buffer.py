@@ -193,6 +193,8 @@ class Buffer(Card):
     """Rate of single frames, bit/s, where a radio sends them: `rate` is what the link carries; 0 elsewhere."""
     part: Part | None = None
     """The run that checks the equations where no size has one."""
+    present: int = 0
+    """The size that the scenario's drop-tail queue has, packets, where it was tried; else 0."""
 
     @property
     def product(self) -> float:
@@ -210,6 +212,11 @@ class Buffer(Card):
         missing = [size.packets for size in self.sizes if size.decided(self.target) is False]
         above = (size for size in self.sizes if size.packets > max(missing, default=0))
         return next((size for size in above if size.decided(self.target)), None)
+
+    @property
+    def now(self) -> Size | None:
+        """The present size; None where there is none, or it was not tried."""
+        return next((size for size in self.sizes if size.packets == self.present), None)
 
     @property
     def too_small(self) -> Size | None:
@@ -278,6 +285,7 @@ class Buffer(Card):
                 "target": self.target,
                 "enough_packets": self.enough.packets if self.enough else None,
                 "too_small_packets": self.too_small.packets if self.too_small else None,
+                "present_packets": self.present or None,
                 "equations_packets": self.by_equations.packets if self.by_equations else None,
                 "part": asdict(self.part) if self.part else None,
                 "rules": {"rate_rtt_packets": self.product, "rate_rtt_over_root_packets": self.root},
@@ -342,6 +350,7 @@ def buffer(
         raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
     seeds = count_of("seeds", seeds, 1, BufferSizeError)
     refine = count_of("refine", refine, 0, BufferSizeError)
+    described = scenario is None
     if scenario is None:
         scenario = _described(rate, rtt, 1 if flows is None else flows, congestion or "cubic", style or "linux")
     elif any(option is not None for option in (rtt, flows, congestion, style)):
@@ -361,7 +370,8 @@ def buffer(
     budgets = (BUFFER.sure, BUFFER.sure) if until_sure else (BUFFER.packets, min(GLANCE, BUFFER.packets))
     lab = _Lab(tree, name, speed, packet, trip, target, seeds, *budgets)
     wanted = [_packets(text, speed, packet) for text in sizes] or _grid(speed * trip / (8 * packet), number)
-    by_packets = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
+    present = 0 if described or sizes else _present(entry, speed, packet)
+    by_packets = {job.packets: job for job in map(lab.size, sorted({*wanted, *([present] if present else [])}))}
     answer = Buffer(
         link=name,
         rate=speed,
@@ -378,6 +388,7 @@ def buffer(
         scenario=scenario,
         until_sure=until_sure,
         frames=bits(entry) if batched else 0.0,
+        present=present,
     )
     for _ in range(refine if not sizes else 0):
         high = answer.enough
@@ -449,6 +460,13 @@ def _packets(text: str, speed: float, packet: float) -> int:
     if kind not in ("time", "size", "packets") or not packets >= 1:
         raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
     return round(packets)
+
+
+def _present(entry: Mapping[str, Any], speed: float, packet: float) -> int:
+    """The size that a link's drop-tail queue has now, packets; 0 where another queue is there, or none ends it."""
+    queue = entry["queue"]
+    plain = queue["aqm"] == "drop-tail" and not scheduler(entry)[0]
+    return _packets(str(queue["capacity"]), speed, packet) if plain and queue.get("capacity", "none") != "none" else 0
 
 
 def _grid(product: float, number: int) -> list[int]:

@@ -45,7 +45,8 @@ def table(buffer: Buffer) -> pd.DataFrame:
     """Return what packets and equations say of each size, as text."""
     rows = {}
     for size in buffer.sizes:
-        rows[counted(size.packets, "packet")] = {
+        name = counted(size.packets, "packet") + " (now)" * (size is buffer.now)
+        rows[name] = {
             "time": time(size.seconds),
             "BDP": f"{size.bdp:.2g}",
             "utilisation": _used(size),
@@ -54,7 +55,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
             "dropped": "" if math.isnan(size.loss) else _within(size.loss, size.loss_half),
         }
         if not buffer.reason and size.equations is not None:
-            rows[counted(size.packets, "packet")] |= {
+            rows[name] |= {
                 "utilisation, equations": share(size.equations.utilization),
                 "mean wait, equations": time(size.equations.delay_mean) + " (moving)" * (not size.equations.settled),
             }
@@ -157,10 +158,26 @@ def _price(buffer: Buffer) -> list[str]:
     product = _whole(buffer.product)
     rules = f"The rule of rate times round trip says {product} packet{'s' * (product != '1')}{root}."
     if enough is None:
-        return [rules]
-    wait = _known(enough.delay_mean, enough.delay_mean_half)
-    price = f"With it the mean wait is {wait}, 99 % wait at most {_known(enough.delay_p99, enough.delay_p99_half)}"
-    return [f"{price}, and {_within(enough.loss, enough.loss_half)} are dropped. {rules}"]
+        return [f"{_now(buffer)} {rules}".strip()]
+    return [f"With it {_costs(enough)} are dropped.{_now(buffer)} {rules}"]
+
+
+def _costs(size: Size) -> str:
+    wait = _known(size.delay_mean, size.delay_mean_half)
+    longest = _known(size.delay_p99, size.delay_p99_half)
+    return f"the mean wait is {wait}, 99 % wait at most {longest}, and {_within(size.loss, size.loss_half)}"
+
+
+def _now(buffer: Buffer) -> str:
+    """Say what the present size gives, beside that which is enough."""
+    now = buffer.now
+    if now is None or (buffer.enough is None and now is buffer.sizes[-1]):  # of which the answer begins
+        return ""
+    if now is buffer.enough:
+        return " It is the present one."
+    if math.isnan(now.utilization):
+        return f" What the present {_size(now)} give needs longer runs{_more(buffer)}."
+    return f" With the present {_size(now)} the utilisation is {_used(now)}, {_costs(now)} are dropped."
 
 
 def _whole(packets: float) -> str:

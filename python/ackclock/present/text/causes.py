@@ -75,7 +75,7 @@ STATEMENTS: Final = {
     "how-class-waits": "median one-way delay of {name}, less its way without this queue, least of the runs",
     "starves": (
         "Of the endless flows {starved} of {names} {get} less than {limit:.0%} of an even share (the least "
-        "{least:share}), though Jain's index of all is {jain:.2f}."
+        "{least:share}) in the {seconds:time} of a run, though Jain's index of all is {jain:.2f}."
     ),
     "how-starves": "least goodput of an endless flow over their mean, mean over the seeds",
     "times-as-long": "{times:g} times as long",

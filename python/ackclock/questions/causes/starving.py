@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from ...core.fairness import STARVED_SHARE
 from ...core.statement import state
@@ -12,6 +13,22 @@ from .measures import HOSTS, UNFAIR
 from .sentences import Evidence, Sentence, interval
 from .symptoms import Measured
 
+if TYPE_CHECKING:
+    from ...analysis import Interval
+
+
+def least_of(present: Measured) -> Interval | None:
+    """
+    Return the least goodput of an endless flow over their mean, where some are starved in every run, decidedly.
+
+    None of fewer runs than tell shares.
+    """
+    runs = present.numbers
+    if len(runs) < WHY.seeds[0] or not all(run.starved for run in runs):
+        return None
+    least = interval([run.least for run in runs])
+    return least if least.mean + least.half < STARVED_SHARE else None
+
 
 def starving(link: str, present: Measured, told: Collection[str]) -> Iterator[Sentence]:
     """
@@ -19,12 +36,10 @@ def starving(link: str, present: Measured, told: Collection[str]) -> Iterator[Se
 
     None where shares are `told` of as a symptom, or left open, nor of fewer runs than tell shares.
     """
+    least = least_of(present)
+    if {UNFAIR, HOSTS} & {*told} or least is None:
+        return
     runs = present.numbers
-    if {UNFAIR, HOSTS} & {*told} or len(runs) < WHY.seeds[0] or not all(run.starved for run in runs):
-        return
-    least = interval([run.least for run in runs])
-    if not least.mean + least.half < STARVED_SHARE:
-        return
     counts = [sum(run.starved.values()) for run in runs]
     of = sum((Counter(run.starved) for run in runs), Counter[str]())
     text = state(
@@ -34,6 +49,7 @@ def starving(link: str, present: Measured, told: Collection[str]) -> Iterator[Se
         get="gets" if max(counts) == 1 else "get",
         limit=STARVED_SHARE,
         least=least.mean,
+        seconds=present.length.measured,
         jain=interval([run.jain for run in runs]).mean,
     )
     evidence = Evidence(

@@ -306,7 +306,9 @@ def test_a_buffer_in_bandwidth_delay_products_is_a_time() -> None:
         (["--rate", "50mbit", "--rtt", "soon"], "--rtt soon: must be a time above zero"),
         (["--rate", "50mbit", "--rtt", "40ms", "--buffer", "0"], "--buffer 0: the unit is missing"),
         (["--down", "50ms", "--up", "1mbit", "--rtt", "40ms"], "--down 50ms: must be a rate above zero"),
-        (["--rate", "50mbit", "--rtt", "-40ms"], 'its value is missing, or begins with "-"'),
+        (["--rate", "50mbit", "--rtt", "-40ms"], "--rtt -40ms: must be a time above zero"),
+        (["--rate", "-.5mbit", "--rtt", "40ms"], "--rate -.5mbit: must be a rate above zero"),
+        (["--rate", "50mbit", "--rtt", "--call"], 'its value is missing, or begins with "-"'),
     ],
 )
 def test_mistakes_of_why_are_named_by_option(ackclock: Command, words: list[str], expected: str) -> None:

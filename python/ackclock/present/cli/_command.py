@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -32,6 +33,10 @@ OPTIONS_OF_KEYS = ("rate", "rtt", "buffer", "flows", "congestion", "aqm", "style
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are a line or two and name the nearest valid word."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # "-40ms" is a wrong value, and no option
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is."""

@@ -29,6 +29,14 @@ SAMPLES: Final = (2_000, 100_000)
 """Samples of a run, at least and at most: what is computed of them cannot be interrupted."""
 WARMED: Final = 1 / 3
 """Part of a run that is not measured."""
+MOVES: Final = 0.1
+"""A queue whose mean changes by more than this part of itself from one half of a run to the other still moves, ..."""
+LONGER: Final = (4.0, 16.0)
+"""... and what is stated is measured for so many times as long, ..."""
+MOST: Final = 2 * TUNE.single
+"""... within so many packets a run."""
+UNSTATED: Final = ("packets", "moved", "change", "longer")
+"""Numbers of runs of which no mean is taken."""
 ROUNDING: Final = 1e-9
 """Delays of seeds that differ by less than this part are the same."""
 EARLY: Final = WARMED / 2
@@ -105,9 +113,18 @@ def _between_samples(rtt: float, end: float) -> float:
 
 
 def scenario(
-    problem: Problem, queue: Mapping[str, Any], point: Mapping[str, float], *, stated: bool = True
+    problem: Problem,
+    queue: Mapping[str, Any],
+    point: Mapping[str, float],
+    *,
+    stated: bool = True,
+    longer: float = 1.0,
 ) -> Scenario:
-    """Return the whole scenario with a queue at the link, at a point of the range; shorter where it is not stated."""
+    """
+    Return the whole scenario with a queue at the link, at a point of the range.
+
+    It is shorter where it is not stated, and `longer` times as long as it has to be.
+    """
     tree = copy.deepcopy(problem.scenario.canonical)
     tree.pop("change", None)
     link = link_of(tree, problem.link)
@@ -123,7 +140,7 @@ def scenario(
         if "flows" in point:
             entry["count"] = counts[entry["name"]]
         entry["stop"] = "never"
-    end = _length(problem, tree, point, stated=stated)
+    end = longer * _length(problem, tree, point, stated=stated)
     for entry in varied:
         if max(quantities(entry["start"])) > EARLY * end:
             entry["start"] = "0 s"
@@ -169,7 +186,30 @@ def measure(
     """
     listed = list(jobs)
     known: RunCache = {} if cache is None else cache
-    given = [scenario(problem, queue, point, stated=stated) for queue, point in listed]
+    runs, rows = _measured(problem, listed, seeds, known, stated=stated, longer=1.0)
+    for longer in LONGER if stated else ():
+        moving = [
+            k for k, own in enumerate(rows) if _moves(own) and longer * own[0]["packets"] / own[0]["longer"] <= MOST
+        ]
+        if not moving:
+            break
+        again, rows_again = _measured(problem, [listed[k] for k in moving], seeds, known, stated=stated, longer=longer)
+        for k, own, row in zip(moving, again, rows_again, strict=True):
+            runs[k], rows[k] = own, row
+    return runs
+
+
+def _measured(
+    problem: Problem,
+    listed: Sequence[tuple[Mapping[str, Any], Point]],
+    seeds: int,
+    known: RunCache,
+    *,
+    stated: bool,
+    longer: float,
+) -> tuple[list[Run], list[list[dict[str, float]]]]:
+    """Return the mean of each job's runs, so many times as long as they have to be, and the numbers of each seed."""
+    given = [scenario(problem, queue, point, stated=stated, longer=longer) for queue, point in listed]
     scenarios = parallel(drawn, given)
     texts = [placed.to_json() for placed in scenarios]
     keys = [[(text, seed) for seed in range(1, seeds + 1)] for text in texts]
@@ -177,10 +217,16 @@ def measure(
     by_text = dict(zip(texts, scenarios, strict=True))
     done = parallel(lambda key: _one(problem, by_text[key[0]], key[1]), missing) if missing else []
     known.update(zip(missing, done, strict=True))
-    return [
-        _mean(point, [known[key] for key in own], drawn=scenarios[k] is not given[k])
-        for k, ((_, point), own) in enumerate(zip(listed, keys, strict=True))
-    ]
+    rows = [[known[key] | {"longer": longer} for key in own] for own in keys]
+    runs = [_mean(point, rows[k], drawn=scenarios[k] is not given[k]) for k, (_, point) in enumerate(listed)]
+    return runs, rows
+
+
+def _moves(rows: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the queue of every seed, of two or more, moves the same way, by much on average."""
+    changes = [row["change"] for row in rows]
+    one_way = len(rows) > 1 and (all(change > 0 for change in changes) or all(change < 0 for change in changes))
+    return one_way and abs(fmean(changes)) > MOVES
 
 
 def _one(problem: Problem, placed: Scenario, seed: int) -> dict[str, float]:
@@ -199,6 +245,7 @@ def _one(problem: Problem, placed: Scenario, seed: int) -> dict[str, float]:
     oscillation = verdict.oscillation if verdict.value > 0 else None
     mean = float(inside.mean())
     return {
+        "change": float(inside[inside.size // 2 :].mean() - inside[: inside.size // 2].mean()) / mean if mean else 0.0,
         "moved": in_time([moments(inside)[0]]).half / mean if mean > 0 else 0.0,
         "length": result.end,
         "delay": float(link["delay_mean"]),
@@ -215,7 +262,7 @@ def _one(problem: Problem, placed: Scenario, seed: int) -> dict[str, float]:
 def _mean(point: Point, rows: Sequence[Mapping[str, float]], *, drawn: bool) -> Run:
     from ...analysis import mean_interval
 
-    mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key not in ("packets", "moved")}
+    mean = {key: fmean(row[key] for row in rows) for key in rows[0] if key not in UNSTATED}
     total = sum(int(row["packets"]) for row in rows)
     delays = [row["delay"] for row in rows]
     half, used = (mean_interval([row[key] for row in rows]).half for key in ("delay", "utilization"))

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import listed
+from ...core.statement import state
 from ...core.units import PLAIN, interval, time
 from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
@@ -47,7 +48,8 @@ def text(comparison: Comparison) -> str:
         lines.append(f"stability by the equations: {comparison.stable}")
     lines += map(idle_links, comparison.idle)
     lines += [""] if len(comparison.lines) > 1 else []
-    return "\n".join([*lines, *sentences(comparison)])
+    drawn = [str(state("phases.drawn"))] if comparison.drawn else []
+    return "\n".join([*lines, *sentences(comparison), *drawn])
 
 
 def refusals(comparison: Comparison) -> list[str]:

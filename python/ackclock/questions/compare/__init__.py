@@ -8,6 +8,7 @@ from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError, 
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import run
 from ...core.statement import state
+from ..phases import drawn
 from ..stability import first_stable, stability
 from ..tolerances import differ
 from .comparison import Comparison
@@ -57,7 +58,8 @@ def compare(
     AnalysisError
         If nothing was measured, as a run "until done" ended before its measurement window opened.
     """
-    scenario = scenario_of(scenario)
+    given = scenario_of(scenario)
+    scenario = drawn(given)
     say = progress or (lambda _text: None)
     result = run(
         resolved(scenario),
@@ -71,7 +73,7 @@ def compare(
             f"nothing to compare: the run ended at {result.window[1]:.6g} s, before the measurement window opened",
             "nothing measured",
         )
-    comparison = Comparison(scenario, window=result.window)
+    comparison = Comparison(scenario, window=result.window, drawn=scenario is not given)
     add_packet(comparison, result)
     for engine, (solve, read) in EQUATIONS.items():
         say(f"{engine} engine")

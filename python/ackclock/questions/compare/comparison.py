@@ -36,6 +36,8 @@ class Comparison(Card):
     window: tuple[float, float] | None = None
     """The measured part, s."""
     disagreements: list[Disagreement] = field(default_factory=list)
+    drawn: bool = False
+    """Whether starts were drawn at random that are given as fixed, so that seeds are different runs."""
 
     @property
     def headline(self) -> str:
@@ -95,6 +97,7 @@ class Comparison(Card):
             "values": [{"measure": measure, "of": of, **value} for (measure, of), value in self.values.items()],
             "refused": self.refused,
             "stability": self.stable,
+            "starts_drawn": self.drawn,
             "disagreements": [disagreement.json() for disagreement in self.disagreements],
         }
 

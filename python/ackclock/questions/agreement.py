@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..core.accessors import presented
 from ..core.scenario import link_of
 from .causes.ablations import control
-from .causes.scales import bits, bulk, once, quantities
+from .causes.scales import bits, bulk, once, quantities, room
 from .causes.shapers import crossed
 
 KERNEL: Final = "6.1.192"
@@ -25,7 +25,9 @@ KERNEL: Final = "6.1.192"
 NEAREST: Final = 4
 """Nearest cells that the error bars come from."""
 FAR: Final = 1.5
-"""Largest distance of a cell: the Euclidean norm of the log ratios of flows, rate and round trip."""
+"""Largest distance of a cell: the Euclidean norm of the log ratios of flows, rate, round trip and a plain buffer."""
+LEAST_ROOM: Final = 0.04
+"""A plain buffer of the cells holds the round trip, this at least, s."""
 
 PACKET: Final = (1400.0, 1600.0)
 """Sizes of full packets that count as those of the cells, 1514 B."""
@@ -132,7 +134,8 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     """
     Return how far the engine is from Linux in the cells nearest to a link.
 
-    Only cells of its own congestion control and queue count; nearness is in the ratios of flows, rates and round trips.
+    Only cells of its own congestion control and queue count; nearness is in the ratios of flows, rates, round trips and
+    plain buffers.
 
     Parameters
     ----------
@@ -166,8 +169,12 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     rtts = [value for flow in flows for value in quantities(flow["rtt"])]
     rtt = sum(rtts) / len(rtts) if rtts else 0.1
 
+    own = max(room(tree, link), 8 * PACKET[0] / rates) if queue == "pfifo" else 0.0
+
     def apart(cell: Cell) -> float:
-        return math.hypot(math.log(cell.flows / count), math.log(cell.rate / rates), math.log(cell.rtt / rtt))
+        ratios = [cell.flows / count, cell.rate / rates, cell.rtt / rtt]
+        ratios += [max(cell.rtt, LEAST_ROOM) / own] if own else []
+        return math.hypot(*map(math.log, ratios))
 
     chosen = sorted(listed, key=apart)[:NEAREST]
     if not chosen or apart(chosen[0]) > FAR:

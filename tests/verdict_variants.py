@@ -266,7 +266,11 @@ def random_crossing(seed: int) -> tuple[ac.Scenario, dict[str, Any]]:
 
 
 def random_site(seed: int) -> ac.Scenario:
-    """A site as people write it: a fast network before a line of two ways, web traffic, uploads, calls and classes."""
+    """
+    A site as people write it: a fast network before a line of two ways, web traffic, uploads, calls and classes.
+
+    Some lines lose packets on their wires or have a policer, or become longer; some lead to a hub that others use, too.
+    """
     draw = random.Random(f"site/{seed}")
     up, down = draw.choice([(1, 8), (2, 16), (5, 20), (10, 10)])
 
@@ -291,7 +295,19 @@ def random_site(seed: int) -> ac.Scenario:
         {"name": "up", "rate": f"{up} Mbit/s", "delay": "5 ms", "queue": draw.choice(queues)},
         {"name": "down", "rate": f"{down} Mbit/s", "delay": "5 ms", "queue": draw.choice(queues[:3])},
     ]
-    ways = {"out": {"path": ["lan", "up"], "reverse_path": ["down"]}, "in": {"path": ["down"], "reverse_path": ["up"]}}
+    out, change = ["lan", "up"], list[dict[str, Any]]()
+    if draw.random() < 0.4:
+        hub = draw.choice([queues[1], {"aqm": "red", "capacity": "200 packets"}])
+        links.append({"name": "hub", "rate": f"{draw.choice([1.2, 2.5]) * up:g} Mbit/s", "delay": "5 ms", "queue": hub})
+        out.append("hub")
+    impaired = draw.random()
+    if impaired < 0.2:
+        links[1]["loss"] = draw.choice([0.002, 0.01])
+    elif impaired < 0.4:
+        links[1]["policer"] = {"rate": f"{draw.choice([0.5, 0.9]) * up:g} Mbit/s", "burst": "30 kB"}
+    elif impaired < 0.5:
+        change = [{"at": "30 s", "link": "up", "delay": "50 ms"}]
+    ways = {"out": {"path": out, "reverse_path": ["down"]}, "in": {"path": ["down"], "reverse_path": ["up"]}}
     rtt, control = ({"rtt": f"{draw.choice([20, 60])} ms"}, {"congestion": draw.choice(["cubic", "bbr", "reno"])})
     page = {"kind": "http", "size": draw.choice(["200 kB", "1 MB"]), "think": "2 s"}
     voice = {"packet_size": "200 B", "dscp": "EF", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
@@ -299,13 +315,15 @@ def random_site(seed: int) -> ac.Scenario:
         {"name": "web", "count": draw.choice([2, 6]), **ways["in"], **rtt, "congestion": "cubic", "traffic": page},
         {"name": "backup", **ways["out"], "rtt": f"{draw.choice([20, 60, 150])} ms", **control},
         {"name": "downloads", "count": draw.choice([1, 3]), **ways["in"], **rtt, **control},
-        {"name": "call-out", "path": ["lan", "up"], **rtt, **voice},
+        {"name": "call-out", "path": out, **rtt, **voice},
         {"name": "call-in", "path": ["down"], **rtt, **voice},
-        {"name": "camera", "path": ["lan", "up"], **rtt, "traffic": {"kind": "cbr", "rate": f"{0.2 * up} Mbit/s"}},
+        {"name": "camera", "path": out, **rtt, "traffic": {"kind": "cbr", "rate": f"{0.2 * up} Mbit/s"}},
     ]
     there = [own for own in classes if draw.random() < 0.6] or classes[:2]
+    if "hub" in out:
+        there.append({"name": "others", "count": draw.choice([1, 3]), "path": ["hub"], **rtt, **control})
     head = {"name": f"site {seed}", "duration": "60 s", "measure": "20 s .. 60 s"}
-    return ac.Scenario({"scenario": head, "link": links, "flows": there})
+    return ac.Scenario({"scenario": head, "link": links, "flows": there, "change": change})
 
 
 SCHEDULERS = ("fq", "drr", "fq_codel", "cake", "dualpi2", "sfq", "fq_pie", "sch_fq", "choke")

@@ -806,7 +806,7 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     recommended = any(part["recommended"] for part in [answer, *answer.get("beside", [])])
     if "Preferring" in text or sentence["predicate"] != "costs":
         return
-    if recommended == bool(re.search("depends on what you prefer|present queue is better, by delay and by rate", text)):
+    if recommended == bool(re.search("depends on what you prefer|makes up for it depends on you", text)):
         yield f"{text}: recommended {recommended}"
     paid = [float(number) for number in re.findall(rf"([0-9.]+){SPREAD} % of the rate", text.partition("; but")[0])]
     costs = text.partition("; but ")[2]

@@ -789,7 +789,7 @@ def _preferred(answer: dict[str, Any], text: str) -> None:
         prefer: {effect["better"] for effect in answer["effects"] if effect["key"] in keys}
         for prefer, keys in (("delay", (*OF_WAITS, "one_way_p99")), ("rate", ("rate",)))
     }
-    if "present queue is better, by delay and by rate" in text:
+    if "By delay and by rate the present queue is better" in text:
         assert all(False in found for found in judged.values()), (text, judged)
         links = [effect["better"] for effect in answer["effects"] if effect["key"] in (*OF_WAITS, "rate")]
         assert True not in links, (text, links)

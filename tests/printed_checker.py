@@ -115,15 +115,16 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
     picture, numbers = lines[lines.index(head) + 1 :][:2]
     faults = _near(head, picture.partition("| ")[2], [setting["peak"]])
     match = re.fullmatch(
-        r"  delay p50 (.*), p99 (.*); utilisation (.*?)(?: \(.* of the policer's .*\))?; "
+        r"  delay p50 (.*), p99 (.*); utilisation (.*?)(?: \(.* of the policer's .*\))?"
+        r"(?: of the time, (.*) of what its rate would carry)?; "
         r"(?:loss|dropped, mostly needless ACKs,) (.*)",
         numbers,
     )
     if match is None:
         return [*faults, f"{head}: {numbers}"]
-    keys = ("delay_p50", "delay_p99", "utilization", "loss")
+    keys = ("delay_p50", "delay_p99", "utilization", "throughput", "loss")
     for key, shown in zip(keys, match.groups(), strict=True):
-        if setting[key] is not None:
+        if shown is not None and setting[key] is not None:
             all_of = [key, "wire_loss"] if key == "loss" and setting["wire_loss"] else [key]
             stated = [number for own in all_of for number in (setting[own], *_over_seeds(setting, own))]
             faults += _near(f"{head}: {key}", shown, stated)

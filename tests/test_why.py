@@ -126,6 +126,7 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
                 throughput=1.0,
                 loss=loss,
                 stream_loss=loss,
+                stream_here=loss,
                 jain=1.0,
                 classes={},
             )
@@ -145,7 +146,8 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
 def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
     def runs(key: str, *times: float) -> Measured:
         numbers = tuple(
-            SimpleNamespace(delay_p50=0.1, delay_p99=0.1, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
+            SimpleNamespace(delay_p50=0.1, delay_p99=0.1, throughput=1.0, loss=0.0, stream_loss=0.0,
+                            stream_here=0.0, jain=0.8,
                             parts={}, in_time={},
                             classes={"files": ClassNumbers(1e6, 1, 0.0, 0.1, 0.1, completion=time)})
             for time in times
@@ -187,7 +189,8 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
 
     def runs(key: str, delay: float, *bronze: float) -> Measured:
         numbers = tuple(
-            SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
+            SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0,
+                            stream_here=0.0, jain=0.8,
                             parts={}, in_time={}, classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
             for goodput in bronze
         )  # fmt: skip
@@ -257,6 +260,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
             throughput=1.0,
             loss=0.0,
             stream_loss=0.0,
+            stream_here=0.0,
             jain=jain,
             classes={},
         )
@@ -993,7 +997,7 @@ def test_what_no_preference_speaks_for_is_worse() -> None:
         for effects in ((even, longer, less), (even, longer), (even, longer, shorter, less))
     }
     worse, depends, mixed = said.values()
-    assert worse.endswith(" The present queue is better, by delay and by rate.")
+    assert worse.endswith(f" {remedies.BY_BOTH}")
     assert depends.endswith(": --prefer delay or --prefer rate.")
     assert mixed.endswith(": --prefer delay or --prefer rate.")
     balance = Balance((even, longer, shorter, less))

@@ -679,3 +679,20 @@ def test_a_way_that_is_not_judged_is_named() -> None:
 def test_codel_has_the_interval_of_the_round_trips(bits: float, rtt: float, target: str, interval: str) -> None:
     """In a rack with round trips of 60 us FQ-CoDel had a target of 5 ms: "4.87 ms more median delay"."""
     assert _fq_codel(bits, rtt, 1500.0) == {"scheduler": "fq_codel", "target": target, "interval": interval}
+
+
+def test_a_link_that_a_remedy_fills_has_it_as_well() -> None:
+    """ "FQ-CoDel instead, for 19.3 % of the rate": the queue moved to the way up, which was idle and not judged."""
+    links = [
+        {"name": "down", "rate": "30 Mbit/s", "delay": "25 ms", "queue": {"capacity": "1500 packets"}},
+        {"name": "up", "rate": "10 Mbit/s", "delay": "25 ms", "queue": {"capacity": "500 packets"}},
+    ]
+    flows = [
+        {"name": "dl", "count": 2, "path": ["down"], "reverse_path": ["up"]},
+        {"name": "ul", "path": ["up"], "reverse_path": ["down"], "congestion": "reno"},
+    ]
+    answer = ac.why(ac.Scenario({"scenario": {"duration": "60 s"}, "link": links, "flows": flows}))
+    assert "FQ-CoDel instead at down and up: " in str(answer)
+    assert "depends on what you prefer" not in str(answer)
+    assert [part.link for part in answer.beside] == ["up"]
+    assert "tc class replace dev DEV parent 1: classid 1:1 htb rate 9500kbit" in str(answer)

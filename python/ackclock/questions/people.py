@@ -26,7 +26,7 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
 from .causes.ablations import control
-from .causes.scales import Length, bulk, by_wires, carried, in_periods, once, pace, quantities, timed
+from .causes.scales import Length, bulk, by_changes, by_wires, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
 from .experience import Experience
@@ -705,12 +705,14 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     classes = raw["flows"]["class"].astype(int)
     bits = raw["flows"]["goodput"] * (end - begin)
     rates = [float(bits[classes == k].sum() / there_for[classes == k].sum()) for k in of[:1]]
-    over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
+    on_way = [*user["path"], *returning(user)]
+    over = [str(flow["name"]) for link in on_way for flow in bulk(quiet._scenario, link)]
+    later, _ = by_changes(quiet._scenario, on_way, *quiet.window)
     experience = Experience(
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
-        ping_base=(min(base, sum(least) + extra) if ways and math.isfinite(ping) else base)
-        + by_wires(voice._scenario, [*user["path"], *returning(user)]),
+        ping_base=(base + later if later or not math.isfinite(ping) else min(base, sum(least) + extra))
+        + by_wires(voice._scenario, on_way),
         ping_p99=sum(tails) + extra if ways and known else math.nan,
         page=math.nan,
         pages=0,

@@ -36,7 +36,7 @@ from .causes.scales import (
 )
 from .causes.scales import bits as bits_of
 from .causes.sentences import Sentence
-from .causes.symptoms import Measured
+from .causes.symptoms import Measured, wait_limit
 from .setting import Setting, averaged, bits_at, measured
 
 PORTS: Final = (1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
@@ -48,6 +48,8 @@ INTERVALS: Final = 20
 """Its interval is so many times the target."""
 BURST: Final = 65536
 """Bytes of a segment that a sender's network card divides."""
+FILLS: Final = 2.0
+"""Packets wait far longer at a link if half of them wait for so many times as long."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
 IN_LINUX: Final = (
@@ -76,6 +78,8 @@ class Remedy:
     """Its title in sentences, where that is not the name."""
     alone: Remedy | None = None
     """The same at those links alone for which there are commands, where there are none for others."""
+    fills: tuple[str, ...] = ()
+    """Links without it at which packets wait long with it, and do not now: they are to have it, too."""
 
     @presented
     def sentence(self, wanted: bool, prefer: Preference | None) -> Sentence:
@@ -136,13 +140,23 @@ def other_queue(
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
             settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
     title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
-    remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), title)
+    fills = tuple(name for name in lab.also if name not in rtts and _fills(present, after, name))
+    remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), title, fills=fills)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
     part = _tried(lab, tree, rtts, bare, present, seed, incoming, "alone") if {*bare} & queues.keys() else None
     if part is None:
         return remedy
     own = {name: settings[name] for name in part.queues}
     return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title=title))
+
+
+def _fills(present: Measured, after: Measured, name: str) -> bool:
+    """Whether packets wait long at a link with another setting elsewhere, and far longer than now."""
+    old, new = (runs.beside.get(name, ()) for runs in (present, after))
+    if not (old and new):
+        return False
+    before, now = (sum(run.delay_p50 for run in runs) / len(runs) for runs in (old, new))
+    return now > max(wait_limit(new[0]), FILLS * before)
 
 
 def _at_links(
@@ -575,7 +589,8 @@ def _balance(
     """Compare a setting with the present one, or with another, in what is of use."""
     trees = [lab.record[key]["scenario"] for key in (present.key, after.key)]
     grows = [name for tree in trees for name in growing(tree)]
-    balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), most_flows(changed), grows))
+    crossed = first_crossed(changed, present.longest_first(list(parts)))
+    balance = Balance(effects(present, after, parts, crossed, most_flows(changed), grows))
     balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
     # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])

@@ -31,7 +31,7 @@ from .agreement import Trust, near
 from .causes.experiment import Diagnosis, Finding, chosen, diagnose
 from .causes.lab import Lab, RunCache
 from .causes.measures import Numbers, known, numbers
-from .causes.remedy import Balance, Effect, Preference
+from .causes.remedy import Effect, Preference
 from .causes.scales import (
     bulk,
     carried,
@@ -187,8 +187,6 @@ class Why(Card):
     @property
     def depends(self) -> bool:
         """Whether the other queues have gains and a price, so that a preference decides, and none was stated."""
-        if Balance(self.effects).worse_by_all:
-            return False
         weighed = any(item.subject == "FQ-CoDel" and item.predicate == "costs" for item in self.sentences)
         return weighed and self.prefer is None and all(chosen is None for *_, chosen in self.every)
 
@@ -250,6 +248,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "delay_p99_half",
         "utilization",
         "utilization_half",
+        "throughput",
         "loss",
         "loss_half",
         "wire_loss",
@@ -362,7 +361,13 @@ def why(
     main = _judged(answer, tree, name, seed)
     other_links = list(_others(scenario, answer.present, also, options, seed))
     judged = [_with_classes(main, other_links, tree), *other_links]
-    remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
+    incoming = (DOWN,) if down is not None else ()
+    remedies = _remedies(lab, tree, judged, seed, incoming, own_senders=own_senders)
+    if fills := [link for remedy in remedies for link in remedy.fills]:  # where the queue would stand then
+        judged += [_of(scenario, answer.present, link, options, seed) for link in fills]
+        other_links = judged[1:]
+        judged = [_with_classes(main, other_links, tree), *other_links]
+        remedies = _remedies(lab, tree, judged, seed, incoming, own_senders=own_senders)
     noticed = served(lab, tree, answer, {part.link: part.present for part in judged}, remedies, seed, sure=until_sure)
     remedies = [with_page(remedy, noticed) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
@@ -408,8 +413,13 @@ def _others(
     tree = scenario.canonical
     for link in also:
         if _loaded(present, tree, link):
-            diagnosis = diagnose(scenario, link, lab=Lab(link, **options, known=present.length), seed=seed)
-            yield _judged(diagnosis, tree, link, seed)
+            yield _of(scenario, present, link, options, seed)
+
+
+def _of(scenario: Scenario, present: Measured, link: str, options: Mapping[str, Any], seed: int) -> Judged:
+    """Diagnose a link beside the first."""
+    diagnosis = diagnose(scenario, link, lab=Lab(link, **options, known=present.length), seed=seed)
+    return _judged(diagnosis, scenario.canonical, link, seed)
 
 
 def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int) -> Iterator[Following]:
@@ -426,9 +436,11 @@ def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: i
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
-    """Take each class of flows from the runs of the first judged link that it crosses: sentences are from these."""
+    """Take each class of flows from the longest runs of a judged link that it crosses: sentences are from these."""
     by_link = {part.link: part.present for part in [main, *beside]}
-    crossed = first_crossed(tree, list(by_link))
+    others = {part.link: part.diagnosis.present for part in beside}
+    present = replace(main.diagnosis.present, judged=others)
+    crossed = first_crossed(tree, present.longest_first(list(by_link)))
     of = {name: by_link[crossed.get(name, main.link)] for name in main.present.classes}
     rows = {name: setting.classes[name] for name, setting in of.items()}
     tails = {name: setting.one_way_p99_half.get(name, math.inf) for name, setting in of.items()}

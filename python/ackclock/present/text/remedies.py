@@ -31,14 +31,16 @@ MOST_COSTS: Final = 2
 """Costs of classes of flows and of a page that are stated: the greatest."""
 ALIKE: Final = "neither is better by more than chance"
 """Where no measure that is preferred differs."""
+BY_BOTH: Final = "By delay and by rate the present queue is better; whether the rest makes up for it depends on you."
+"""Where there are other gains."""
 TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
 OF_TRANSFERS: Final = ("finished", "completion")
 """Gains of the flows' own transfers, stated beside those of links; what a page gains the verdict for people says."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
-DEAR: Final = 0.1
-"""A loss of more than this part of the throughput is said of a setting that brings nothing, too."""
+DEAR: Final = 0.06
+"""A loss of more than this part of the throughput, more than a shaper takes, is said of what brings nothing, too."""
 WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -82,7 +84,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     elif not wanted:
         decides = any(balance.wanted(one) or balance.worse(one) for one in PREFERENCES)
         if balance.worse_by_all:
-            text += " The present queue is better, by delay and by rate."
+            text += f" {BY_BOTH}"
         else:
             text += " Which is better depends on what you prefer"
             text += (

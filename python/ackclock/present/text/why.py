@@ -348,9 +348,11 @@ def classes(why: Why) -> TextTable:
 
 
 def _tail(of: Setting, name: str) -> str:
-    """The 99th percentile of a class's one-way delay, with its interval; nothing of a single run."""
+    """The 99th percentile of a class's one-way delay, with its interval, which a single run has not."""
     value, half = of.classes[name].one_way_p99, of.one_way_p99_half.get(name, math.inf)
-    return time_over_seeds(value, half) if math.isfinite(value) and math.isfinite(half) else ""
+    if not math.isfinite(value):
+        return ""
+    return time_over_seeds(value, half) if math.isfinite(half) else f"{time(value)} in one run"
 
 
 def _settings(why: Why) -> dict[str, Setting]:

@@ -22,12 +22,24 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
-from .measures import behind_policer, known, lost, on_way
-from .scales import Length, alike, bulk, by_wires, carried, needed, once, policed, quantities, room
+from .measures import behind_policer, known, lost, on_way, used_of_policer
+from .scales import Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .starving import least_of, starving
-from .symptoms import AHEAD, MOVES, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
+from .symptoms import (
+    AHEAD,
+    MOVES,
+    SHARES,
+    STREAM_LOSS,
+    SYMPTOMS,
+    Measured,
+    Symptom,
+    applies,
+    loses_here,
+    slight,
+    wait_limit,
+)
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
@@ -47,6 +59,12 @@ CARRIED: Final = 0.5
 """Endless flows that carry less than this part of what they did over a link leave it, ..."""
 CARRIED_BACK: Final = 0.25
 """... and those over the way of their ACKs, which get less where the flows of the link get more."""
+FULL: Final = 0.95
+"""A policer's rate is used if this part of it is."""
+SPARE: Final = 0.8
+"""Flows that take less than this part of what a policer lets through, ..."""
+UNPOLICED: Final = 5e-4
+"""... and lose less than this part of their packets to it, are kept from it by another thing."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again."""
 
@@ -198,6 +216,10 @@ def _verdicts(
     for symptom in sorted(SYMPTOMS, key=lambda symptom: symptom.key == "stream"):  # in the longer runs of shares
         if symptom.key in SHARES and all(math.isnan(symptom.value(own)) for own in present.numbers):
             continue  # no two flows are there all the time
+        if symptom.key == "stream" and not loses_here(present.numbers):
+            continue
+        if symptom.key == "idle" and (used_of_policer(present.numbers, tree, lab.link) or 0.0) > FULL:
+            continue  # more than its policer lets through nobody asks of it
         if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
@@ -402,15 +424,8 @@ def _longest(present: Measured) -> float:
 def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int, worst: Evidence) -> Finding:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
-    specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
-    if symptom.key == "delay" and _roomy(tree, lab.link, present):
-        general = [ablation for ablation in general if ablation.key != "buffer"]
-    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
-        specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
+    specific, others, general = _candidates(lab, tree, present, symptom, seed)
     clear = clear_way_back(tree, lab.link, symptom.key)
-    general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
-    of_specific, of_others = ({effect.change.done for effect in applied(of, tree)} for of in (specific, others))
-    others = [] if of_others & of_specific else others  # the same change
     every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
@@ -462,9 +477,41 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if ablations is specific and {cause.key for cause in causes if cause} == {"unresponsive"}:
             causes += take_away(applied(others, tree), judge, Search()).of(Verdict.REMOVES)
+        if ablations is specific and {cause.key for cause in causes if cause} == {"short-transfers"}:
+            buffers = [ablation for ablation in general if ablation.key == "buffer"]  # which they fill, with the others
+            causes += take_away(applied(buffers, tree), judge, Search()).of(Verdict.REMOVES)
         if causes:
             return answer(causes, of_path=ablations is specific)
     return answer(two([*specific, *general]).of(Verdict.REMOVES))
+
+
+def _candidates(
+    lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
+) -> tuple[list[Ablation], list[Ablation], list[Ablation]]:
+    """Return what may be the cause of a symptom: the specific things, all other traffic, and the general ones."""
+    specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
+    if symptom.key == "delay" and _roomy(tree, lab.link, present):
+        general = [ablation for ablation in general if ablation.key != "buffer"]
+    beside = _beside(lab, tree, present, symptom, seed)
+    specific = [ablation for ablation in specific if ablation.key not in beside]
+    general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
+    of_specific, of_others = ({effect.change.done for effect in applied(of, tree)} for of in (specific, others))
+    return specific, [] if of_others & of_specific else others, general  # the same change
+
+
+def _beside(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> set[str]:
+    """Keys of what a symptom is certainly not owed to: a stream's own rate, a policer that takes nothing."""
+    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
+        return {"unresponsive"}
+    return {"policer"} if symptom.key == "idle" and _spare(present, tree, lab.link) else set()
+
+
+def _spare(present: Measured, tree: Tree, name: str) -> bool:
+    """Whether flows neither take what a link's policer lets through nor lose to it, and another link is full."""
+    used = used_of_policer(present.numbers, tree, name)
+    others = {place for flow in bulk(tree, name) for place in flow["path"]} & present.beside.keys() - {name}
+    full = any(known(present.beside[place], "utilization").mean > FULL for place in others)
+    return full and used is not None and used < SPARE and known(present.numbers, "policed").mean < UNPOLICED
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
@@ -717,7 +764,8 @@ def _classes_that_wait(diagnosis: Diagnosis) -> Iterator[Sentence]:
         if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not known_else:
             continue
         name = str(flow["name"])
-        way = max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"])
+        longer = max(by_changes(tree, flow["path"], *own.window)[1] for own in present.numbers)
+        way = max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"]) + max(longer, 0.0)
         waits = [
             own.classes[name].one_way_p50 - way - sum(present.beside[place][run].delay_p99 for place in others)
             for run, own in enumerate(present.numbers)

@@ -121,11 +121,18 @@ class Numbers:
     """The measured time: from when and until when, s."""
     stream_loss: float = math.nan
     """
-    Largest part of its packets that a class without congestion control over the link loses on its whole path, if the
-    link itself loses any, else 0; NaN without such a class.
+    Largest part of its packets that a class without congestion control over the link loses on its whole path; NaN
+    without such a class.
     """
     stream_packets: int = 0
     """That this class sent."""
+    stream_here: float = 0.0
+    """
+    The largest part of these that the link itself may have lost: it has lost no more of all classes. 0 where another
+    link on the class's path loses a larger part of its packets: what the whole path loses is told once.
+    """
+    policed: float = 0.0
+    """Part of the packets offered to the link that its policer drops."""
     stream_path: tuple[str, ...] = ()
     """Links that it crosses, which may lose them, too."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
@@ -206,8 +213,9 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
              if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE}  # fmt: skip
     most = max((key for key in paths if named[key].sent), key=lambda key: named[key].loss, default=None)
     stream = None if most is None else named[most]
-    # what they lose elsewhere is no matter of a link that loses nothing
-    loses = link["drops"] + link["policed"] + link["losses"] > 0
+    on_path = [_lost_at(own) for own in raw["links"] if own["name"] in paths.get(most, ())]
+    lost_here, part_here = _lost_at(link)
+    first = part_here >= max((part_there for _, part_there in on_path), default=0.0)
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
@@ -229,8 +237,10 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         halves=_halves(link, waits, dropped, loss, wire, part) if in_parts else {},
         computed=int(result.departures),
         window=(float(begin), float(end)),
-        stream_loss=math.nan if stream is None else stream.loss * loses,
+        stream_loss=math.nan if stream is None else stream.loss,
         stream_packets=0 if stream is None else stream.sent,
+        stream_here=0.0 if stream is None else min(stream.loss, first * lost_here / stream.sent),
+        policed=link["policed"] / offered if offered else 0.0,
         stream_path=() if most is None else tuple(paths[most]),
         classes=named,
         wire_loss=wire,
@@ -239,6 +249,12 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
+
+
+def _lost_at(link: Mapping[str, Any]) -> tuple[int, float]:
+    """Return the packets that a link's queue, policer and wire lose, and which part of those offered they are."""
+    lost = int(link["drops"] + link["policed"] + link["losses"])
+    return lost, lost / max(packets_handled(link) + link["policed"], 1)
 
 
 def _starved(goodputs: NDArray[np.float64], names: Sequence[str]) -> dict[str, int]:
@@ -553,11 +569,16 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
 
 def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
     """Return which part of a policer's rate is used, where one before a link lets less through than that carries."""
+    link, used = link_of(tree, name), used_of_policer(runs, tree, name)
+    return "" if used is None else state("causes.policed", rate=carried(link), used=min(used, 1.0))
+
+
+def used_of_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> float | None:
+    """Return which part of what a policer before a link lets through is used; None without one, and with changes."""
     link = link_of(tree, name)
     if not policed(link) or tree.get("change"):
-        return ""
-    used = known(runs, "utilization").mean * bits(link) / carried(link)
-    return state("causes.policed", rate=carried(link), used=min(used, 1.0))
+        return None
+    return known(runs, "utilization").mean * bits(link) / carried(link)
 
 
 def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:

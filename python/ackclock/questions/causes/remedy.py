@@ -17,7 +17,7 @@ from ...core.intervals import difference_interval
 from ...core.statement import state
 from .measures import GOODPUT, UNFAIR, Numbers, over_time, spread
 from .sentences import Evidence, interval
-from .symptoms import Measured
+from .symptoms import Measured, loses_here
 
 GAIN: Final = 0.8
 """
@@ -221,10 +221,14 @@ def effects(
         number = (counts or {}).get(subject, 1)
         found.append(Effect(key, subject, before, now, half, None if owed else better, evidence, number, owed))
 
+    told = False
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
         for key, how in _MEASURES.items():
+            if key == "stream_loss" and (told or not (loses_here(old) or loses_here(new))):
+                continue  # it is that of the whole way
+            told |= key == "stream_loss"
             pair(
                 [getattr(run, key) for run in old],
                 [getattr(run, key) for run in new],
@@ -304,7 +308,8 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
         least = {"jain": FAIRER, "finished": LESS}.get(key, FASTER * old)
         counts, better = abs(new - old) >= least, new > old
     else:
-        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page", "completion")) else MIN_LOSS_GAIN
+        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
+        least = 0.0 if key == "completion" else least  # however short, it takes a round trip at least
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None

@@ -7,6 +7,7 @@ BBR measures the round trip. Where a run is shorter, it decides nothing.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -287,6 +288,24 @@ def by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
     return mean
 
 
+def by_changes(tree: Mapping[str, Any], names: Collection[str], begin: float, end: float) -> tuple[float, float]:
+    """Return by how much changes of links' delays lengthen a way between two times, s: on average, and at most."""
+    mean = most = 0.0
+    for link in tree["link"]:
+        own = [change for change in tree.get("change", []) if change.get("link") == link["name"] and "delay" in change]
+        if link["name"] not in names or not own:
+            continue
+        steps = sorted((quantities(change["at"])[0], quantities(change["delay"])[0]) for change in own)
+        delays = [(0.0, first := quantities(link["delay"])[0]), *steps, (math.inf, 0.0)]
+        there = [
+            (delay - first, max(min(until, end) - max(since, begin), 0.0))
+            for (since, delay), (until, _) in itertools.pairwise(delays)
+        ]
+        mean += sum(extra * seconds for extra, seconds in there) / (end - begin)
+        most += max((extra for extra, seconds in there if seconds), default=0.0)
+    return mean, most
+
+
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """Return the classes of endless TCP over a link."""
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
@@ -404,6 +423,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None, *, lea
     measured = in_periods(tree, times[reason])
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
+    if any("probe_rtt_interval" in flow.get("congestion", {}) for flow in flows):
+        # what happens once in a while settles the 99th percentile: no less time than is left out for it
+        measured = max(measured, in_periods(tree, cycle))
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
     rare = max(
         adapted, adapting(link)[0], *(float("probe_rtt_interval" in flow.get("congestion", {})) for flow in flows)

@@ -150,6 +150,11 @@ def applies(symptom: Symptom, tree: Mapping[str, Any], name: str) -> bool:
     return symptom.key != "unfair" or sum(int(flow["count"]) for flow in bulk(tree, name)) > 1
 
 
+def loses_here(runs: Sequence[Numbers]) -> bool:
+    """Whether a link may lose what streams do not bear: what they lose elsewhere on their way is no matter of it."""
+    return sum(own.stream_here for own in runs) > STREAM_LOSS * len(runs)
+
+
 def _spared(tree: Mapping[str, Any], name: str) -> bool:
     """Whether a link is not to be full: a shaper that is set right keeps it from that, or a slower link behind it."""
     if kept_short(tree, name):
@@ -184,6 +189,11 @@ class Measured:
     """The same of other links (`Lab.also`)."""
     judged: Mapping[str, Measured] = field(default_factory=dict)
     """Runs that decided what is said of other links, where these are not the same."""
+
+    def longest_first(self, links: Sequence[str]) -> list[str]:
+        """Return judged links by how long the runs are that what is said of them rests on."""
+        runs = {link: self.judged.get(link, self) for link in links}
+        return sorted(links, key=lambda link: -runs[link].length.measured * len(runs[link].numbers))
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval; a run that is alone with it tells nothing of the others."""

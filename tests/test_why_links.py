@@ -26,7 +26,7 @@ from ackclock.questions.causes.sentences import interval
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.people import people
 from ackclock.questions.remedies import _fq_codel
-from ackclock.questions.why import _quiet, stated
+from ackclock.questions.why import _loaded, _quiet, stated
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
@@ -696,3 +696,14 @@ def test_a_link_that_a_remedy_fills_has_it_as_well() -> None:
     assert "depends on what you prefer" not in str(answer)
     assert [part.link for part in answer.beside] == ["up"]
     assert "tc class replace dev DEV parent 1: classid 1:1 htb rate 9500kbit" in str(answer)
+
+
+def test_a_link_is_not_judged_for_what_streams_lose_elsewhere() -> None:
+    """What a class loses on its whole way counts for the link that loses most of it alone."""
+    call = {"name": "call", "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    tree = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=[call], duration="9 s").canonical
+    own = {"packets": 9, "delay_p50": 0.0, "utilization": 0.1, "lost_in_all": 0.0, "jain_hosts": math.nan}
+    own |= {"stream_loss": 0.05, "rtt": 0.03, "transmission": 1e-4}
+    for here, judged in ((0.0, False), (0.05, True)):
+        present = Mock(beside={"bottleneck": (Mock(stream_here=here, **own),)})
+        assert _loaded(present, tree, "bottleneck") == judged

@@ -49,7 +49,7 @@ from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
 from .causes.shapers import crossed as reached
 from .causes.shapers import filters_acks, held, let_through
-from .causes.symptoms import SYMPTOMS, Measured, of_few_packets
+from .causes.symptoms import SYMPTOMS, Measured, loses_here, of_few_packets
 from .endpoint_style import styled, styles
 from .following import Following, following, follows
 from .home import DOWN, doing, home
@@ -600,7 +600,8 @@ def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     if any(not run.packets or math.isnan(run.delay_p50) for run in runs):
         return False
     busy = bool(bulk(tree, name)) and (part.utilization > BUSY or spared(tree, name))
-    symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
+    left = {"idle", "unfair"} | (set() if loses_here(runs) else {"stream"})
+    symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in left)
     return busy or any(symptoms)
 
 

@@ -492,6 +492,19 @@ def test_a_queue_that_tc_cannot_write_is_not_said_to_come_back() -> None:
     assert "htb" in said["plain"]
 
 
+def test_a_shaper_of_the_link_is_not_said_to_be_gone() -> None:
+    """Behind a tbf of 100 Mbit/s "to undo it" left 1 Gbit/s."""
+    link = {"name": "l", "rate": "1 Gbit/s", "shaper": {"rate": "100 Mbit/s", "burst": "500 kB"}}
+    flows = [{"name": "f", "path": ["l"], "rtt": "20 ms"}]
+    setting = SimpleNamespace(tc="tc ...", undo="tc qdisc del dev DEV root")
+    for shaper, said in ((link["shaper"], "then the tbf of 100 Mbit/s again"), ("none", "")):
+        own = {**link, "shaper": shaper, "queue": {"capacity": "100 packets"}}
+        tree = ac.Scenario({"scenario": {"duration": "1 s"}, "link": [own], "flows": flows}).canonical
+        with patch.object(remedies, "replace", lambda _, **changed: SimpleNamespace(**changed)):
+            assert said in remedies._over(setting, tree, "l").undo
+            assert bool(said) == ("#" in remedies._over(setting, tree, "l").undo)
+
+
 def test_a_link_that_no_endless_flow_takes_is_named_where_it_is_not_judged() -> None:
     """Of two ways of a cell the one with web traffic alone was neither judged nor named."""
     links = [{"name": name, "rate": rate, "queue": FIFO} for name, rate in (("up", "2 Mbit/s"), ("down", "20 Mbit/s"))]

@@ -402,8 +402,14 @@ def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
     """
     queue = link_of(tree, name)["queue"]
     plain = queue.get("scheduler", "none") == "none"
-    if not setting.tc or (plain and queue["aqm"] == "drop-tail"):
+    if not setting.tc:
         return setting
+    if plain and queue["aqm"] == "drop-tail":
+        shaper = link_of(tree, name)["shaper"]
+        if shaper == "none":
+            return setting
+        again = state("remedies.shaper-again", kind=shaper["discipline"], rate=carried(link_of(tree, name)))
+        return replace(setting, undo=f"{FREED}  # {again}")
     first = [FREED] if queue.get("classes") else []
     before = _lines(tree, name)
     if not before:

@@ -56,6 +56,7 @@ STATEMENTS: Final = {
     "not-in-linux": "what senders had that Linux does not have: {controls}",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "port": "no shaper: DEV itself sends at {rate:rate}",
+    "shaper-again": "then the {kind} of {rate:rate} again, if DEV itself has it now",
     "own-aqm": "if DEV itself has this queue now",
     "not-restored": "then the commands of the present queue again: tc has no words for all that is given of it here",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",

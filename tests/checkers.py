@@ -134,7 +134,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     if _filters_acks(run, runs):
         judged.pop("loses-much")  # ACKs that are needless are no losses
     if set(kinds) & {"bulk", "app-limited"}:
-        judged["stands-idle"] = (_idle, 0.05, "stands idle")
+        judged["stands-idle"] = (_idle, idle_limit(run._scenario, runs.link), "stands idle")
     if greedy > 1:
         judged["shares-unevenly"] = (_uneven, 0.2, "share evenly")
     if set(kinds) & set(STREAMS):
@@ -319,6 +319,17 @@ def _idle(run: Any, runs: _Runs) -> float:
     if wire_checker.over_time(run._scenario, runs.link) is not None:
         return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
     return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
+
+
+def idle_limit(tree: dict[str, Any], name: str) -> float:
+    """The idle time that needs no sentence: what a policer does not let through is nobody's, nor a twentieth of it."""
+    (entry,) = (link for link in tree["link"] if link["name"] == name)
+    if entry.get("policer", "none") == "none" or tree.get("change") or not isinstance(entry["rate"], str):
+        return 0.05
+    shaper = entry.get("shaper", "none")
+    rates = [entry["rate"], *([shaper["rate"]] if isinstance(shaper, dict) else [])]
+    line = min(float(ac._core.quantity(text)[0]) for text in [*rates, *wire_checker.held(entry["queue"])])
+    return max(0.05, 1 - 0.95 * float(ac._core.quantity(entry["policer"]["rate"])[0]) / line)
 
 
 LATE = 0.05

@@ -1759,3 +1759,16 @@ def test_classes_are_of_the_longest_runs() -> None:
 
     present = replace(runs(35.0, 3), judged={"modem": runs(277.0, 1), "up": runs(20.0, 3)})
     assert present.longest_first(["down", "up", "modem", "other"]) == ["modem", "down", "other", "up"]
+
+
+def test_a_wait_that_is_not_known_at_all_is_measured_for_longer() -> None:
+    """Hybla at 600 ms: "8.4 ms ± 8.2 ms" of runs of 264 s, and 31.5 ms after them; its limit is far away."""
+
+    def vague(*waits: float) -> bool:
+        runs = [Mock(delay_p50=wait, in_time={}, gap=0.0, rtt=0.6, transmission=1e-4) for wait in waits]
+        return settling._vague(runs)
+
+    assert vague(0.005, 0.008, 0.012)
+    assert not vague(0.007, 0.008, 0.009)
+    assert not vague(0.0005, 0.0008, 0.0012), "two milliseconds are nothing"
+    assert vague(0.2, 0.28, 0.33), "it may be long"

@@ -33,6 +33,8 @@ LEAST_IDLE: Final = 2e-3
 """... nor do idle times; delays by less than the time of a packet do not."""
 VAGUE: Final = 0.25
 """A median wait is hardly known if half its interval is more than this part of it, ..."""
+UNKNOWN: Final = 0.5
+"""It is not known at all if that is more than this part of it, wherever its limit is."""
 VAGUE_S: Final = 0.002
 """... and more than this, s; longer runs of it are made ..."""
 VAGUE_PACKETS: Final = 4_000_000
@@ -45,10 +47,14 @@ def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> boo
 
 
 def _vague(runs: Sequence[Numbers]) -> bool:
-    """Whether the wait is hardly known, and may be on the other side of its limit: short runs miss what is slow."""
+    """
+    Whether the wait is hardly known, and may be on the other side of its limit, or is not known at all.
+
+    Short runs miss what is slow.
+    """
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
-    apart = abs(wait.mean - limit)
-    return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart / AHEAD))
+    apart = min(abs(wait.mean - limit) / AHEAD, UNKNOWN * wait.mean)
+    return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart))
 
 
 def _moving(measured: Measured) -> bool:

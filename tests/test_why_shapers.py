@@ -16,7 +16,9 @@ from ackclock.questions import causes, remedies
 from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
+from ackclock.questions.causes.remedy import Balance, Effect
 from ackclock.questions.causes.scales import bits, kept_short
+from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.remedies import _queues
 from ackclock.questions.setting import measured
 from ackclock.questions.why import stated
@@ -515,3 +517,12 @@ def test_a_link_that_no_endless_flow_takes_is_named_where_it_is_not_judged() -> 
     ]
     answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}))
     assert "Not judged: down" in answer.checked
+
+
+def test_what_chance_may_bring_another_link_is_no_reason_for_a_queue() -> None:
+    """ "FQ-CoDel at line-down and line-up": nothing waits behind the shaper at sqm-up, but a rate was open by 1.7 %."""
+    rate = Effect("rate", "line-down", 0.951, 0.951, 0.017, None, Evidence("a test", 0.0))
+    assert Balance((rate,)).promising
+    assert not Balance((rate,)).promising_at("line-up")
+    assert Balance((rate,)).promising_at("line-down")
+    assert Balance((rate, replace(rate, key="loss", before=0.02, after=0.019))).promising_at("line-up")

@@ -245,7 +245,7 @@ def _needed(
     if fewer is None:
         return tried
     brought = _balance(lab, tried.changed, fewer.after, tried.after, parts)
-    kept, gone = (tried, fewer) if brought.gains or brought.promising else (fewer, tried)
+    kept, gone = (tried, fewer) if brought.gains or brought.promising_at(name) else (fewer, tried)
     key = gone.after.key
     lab.record[key.replace("instead", "fewer" if gone is fewer else "more", 1)] = lab.record.pop(key)
     return kept

@@ -201,7 +201,7 @@ def effects(
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = difference_interval(old, new)
         half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
-        if key in ("jain", "goodput", "one_way_p99") and apart.count == 1:
+        if key in ("jain", "goodput", "one_way_p99", "completion") and apart.count == 1:
             half = math.inf  # with other seeds the shares may be others, and so may what a class waits in all
         evidence = Evidence(
             f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
@@ -377,6 +377,10 @@ class Balance:
     def promising(self) -> bool:
         """Whether there may be gains that are not decided."""
         return any(effect.promising for effect in self.effects)
+
+    def promising_at(self, link: str) -> bool:
+        """Whether there may be gains by a queue at `link`: more throughput of another by chance is none of them."""
+        return any(effect.promising and (effect.key != "rate" or effect.subject == link) for effect in self.effects)
 
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""

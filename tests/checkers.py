@@ -137,7 +137,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
         judged["stands-idle"] = (_idle, idle_limit(run._scenario, runs.link), "stands idle")
     if greedy > 1:
         judged["shares-unevenly"] = (_uneven, 0.2, "share evenly")
-    if set(kinds) & set(STREAMS):
+    if set(kinds) & set(STREAMS) and all(_loses_most(one, runs) for one in runs.of(key)):
         judged["stream-loses"] = (_stream_loss, 1e-3, "streams without congestion control")
     for predicate, (what, limit, words) in judged.items():
         if predicate not in said and words not in open_:
@@ -681,6 +681,16 @@ def _class_loss(name: str) -> Any:
 def _stream_loss(run: Any, runs: _Runs) -> float:
     entries = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
     return max(float(_class_loss(entry["name"])(run, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS)
+
+
+def _loses_most(run: Any, runs: _Runs) -> bool:
+    """Whether no other link on the way of the stream that loses most loses a larger part: there its loss is told."""
+    over = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
+    streams = [entry for entry in over if entry["traffic"]["kind"] in STREAMS]
+    way = max(streams, key=lambda entry: _class_loss(entry["name"])(run, runs))["path"]
+    lost = run.links["drops"] + run.links["policed"] + run.links["losses"]
+    parts = (lost / run.links["arrivals"].clip(lower=1))[way]
+    return float(parts[runs.link]) >= float(parts.max())
 
 
 def _sent(run: Any, runs: _Runs) -> float:

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import _core
@@ -358,16 +359,10 @@ def why(
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, keep=own_call(tree, name), **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)
-    main = _judged(answer, tree, name, seed)
-    other_links = list(_others(scenario, answer.present, also, options, seed))
-    judged = [_with_classes(main, other_links, tree), *other_links]
+    judge = partial(_of, scenario, answer.present, options=options, seed=seed)
+    parts = [_judged(answer, tree, name, seed), *(judge(part) for part in also if _loaded(answer.present, tree, part))]
     incoming = (DOWN,) if down is not None else ()
-    remedies = _remedies(lab, tree, judged, seed, incoming, own_senders=own_senders)
-    if fills := [link for remedy in remedies for link in remedy.fills]:  # where the queue would stand then
-        judged += [_of(scenario, answer.present, link, options, seed) for link in fills]
-        other_links = judged[1:]
-        judged = [_with_classes(main, other_links, tree), *other_links]
-        remedies = _remedies(lab, tree, judged, seed, incoming, own_senders=own_senders)
+    judged, remedies = _tried(lab, tree, parts, judge, seed, incoming, own_senders=own_senders)
     noticed = served(lab, tree, answer, {part.link: part.present for part in judged}, remedies, seed, sure=until_sure)
     remedies = [with_page(remedy, noticed) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
@@ -406,17 +401,7 @@ def _with_trust(rests_on: str, trust: Trust, tree: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, (rests_on, trust.sentence or own)))
 
 
-def _others(
-    scenario: Scenario, present: Measured, also: Sequence[str], options: Mapping[str, Any], seed: int
-) -> Iterator[Judged]:
-    """Diagnose those of some links that are worth it."""
-    tree = scenario.canonical
-    for link in also:
-        if _loaded(present, tree, link):
-            yield _of(scenario, present, link, options, seed)
-
-
-def _of(scenario: Scenario, present: Measured, link: str, options: Mapping[str, Any], seed: int) -> Judged:
+def _of(scenario: Scenario, present: Measured, link: str, *, options: Mapping[str, Any], seed: int) -> Judged:
     """Diagnose a link beside the first."""
     diagnosis = diagnose(scenario, link, lab=Lab(link, **options, known=present.length), seed=seed)
     return _judged(diagnosis, scenario.canonical, link, seed)
@@ -550,6 +535,25 @@ def _described(
             raise WhyError("the rates of both ways are needed, down and up")
         return home(down, up, rtt, queue=queue, **bulk_of, **there)
     return _scenario(rate, rtt, queue, **bulk_of, there=there)
+
+
+def _tried(
+    lab: Lab,
+    tree: dict[str, Any],
+    parts: Sequence[Judged],
+    judge: Callable[[str], Judged],
+    seed: int,
+    incoming: Sequence[str],
+    *,
+    own_senders: bool,
+) -> tuple[list[Judged], list[Remedy]]:
+    """Return the judged links with the classes over them, and what can be changed there; `judge` adds a link."""
+    main, *others = parts
+    judged = [_with_classes(main, others, tree), *others]
+    remedies = _remedies(lab, tree, judged, seed, incoming, own_senders=own_senders)
+    if fills := [judge(link) for remedy in remedies for link in remedy.fills]:  # where the queue would stand then
+        return _tried(lab, tree, [*parts, *fills], judge, seed, incoming, own_senders=own_senders)
+    return judged, remedies
 
 
 def _remedies(

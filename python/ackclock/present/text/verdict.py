@@ -12,8 +12,8 @@ from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.statement import state
 from ...core.units import index, share, time
-from ...questions.causes.experiment import FULL
-from ...questions.causes.measures import Numbers, behind_policer, lost, numbers, used_of_policer
+from ...questions.causes.measures import Numbers, lost, numbers
+from ...questions.causes.policing import behind_policer, full
 from ...questions.causes.scales import ENDLESS, carried, carries_data
 from ...questions.causes.sentences import interval
 from ...questions.causes.symptoms import SYMPTOMS, applies, loses_here
@@ -48,7 +48,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             values = [symptom.value(own) for own in measured]
             if not applies(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
                 continue
-            if symptom.key == "idle" and (_wider(first._scenario, name) or _policed(measured, first._scenario, name)):
+            if symptom.key == "idle" and (_wider(first._scenario, name) or full(measured, first._scenario, name)):
                 continue
             if symptom.key == "stream" and not loses_here(measured):
                 continue
@@ -77,11 +77,6 @@ def _wider(tree: Mapping[str, Any], name: str) -> bool:
     rates = {link["name"]: carried(link) for link in tree["link"]}
     over = (flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS)
     return all(min(rates[place] for place in flow["path"]) < rates[name] for flow in over)
-
-
-def _policed(runs: list[Numbers], tree: Mapping[str, Any], name: str) -> bool:
-    """Whether what a policer lets through is used: more nobody asks of the link."""
-    return (used_of_policer(runs, tree, name) or 0.0) > FULL
 
 
 def _words(key: str, value: float, first: Numbers, place: str, packets: str) -> str:

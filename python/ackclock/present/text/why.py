@@ -24,7 +24,7 @@ STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
 
 APART: Final = 0.01
-"""What is carried is said beside the time that a link is used where they differ by more."""
+"""Difference of the time that a link is used and of what it carries from which on both are said."""
 
 DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {

@@ -22,7 +22,8 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
-from .measures import behind_policer, known, lost, on_way, used_of_policer
+from .measures import known, lost, on_way
+from .policing import behind_policer, full, spare
 from .scales import Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
@@ -59,12 +60,6 @@ CARRIED: Final = 0.5
 """Endless flows that carry less than this part of what they did over a link leave it, ..."""
 CARRIED_BACK: Final = 0.25
 """... and those over the way of their ACKs, which get less where the flows of the link get more."""
-FULL: Final = 0.95
-"""A policer's rate is used if this part of it is."""
-SPARE: Final = 0.8
-"""Flows that take less than this part of what a policer lets through, ..."""
-UNPOLICED: Final = 5e-4
-"""... and lose less than this part of their packets to it, are kept from it by another thing."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again."""
 
@@ -218,7 +213,7 @@ def _verdicts(
             continue  # no two flows are there all the time
         if symptom.key == "stream" and not loses_here(present.numbers):
             continue
-        if symptom.key == "idle" and (used_of_policer(present.numbers, tree, lab.link) or 0.0) > FULL:
+        if symptom.key == "idle" and full(present.numbers, tree, lab.link):
             continue  # more than its policer lets through nobody asks of it
         if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
             verdict, present = _decide(lab, tree, present, symptom, seed)
@@ -503,15 +498,7 @@ def _beside(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     """Keys of what a symptom is certainly not owed to: a stream's own rate, a policer that takes nothing."""
     if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
         return {"unresponsive"}
-    return {"policer"} if symptom.key == "idle" and _spare(present, tree, lab.link) else set()
-
-
-def _spare(present: Measured, tree: Tree, name: str) -> bool:
-    """Whether flows neither take what a link's policer lets through nor lose to it, and another link is full."""
-    used = used_of_policer(present.numbers, tree, name)
-    others = {place for flow in bulk(tree, name) for place in flow["path"]} & present.beside.keys() - {name}
-    full = any(known(present.beside[place], "utilization").mean > FULL for place in others)
-    return full and used is not None and used < SPARE and known(present.numbers, "policed").mean < UNPOLICED
+    return {"policer"} if symptom.key == "idle" and spare(present, tree, lab.link) else set()
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:

@@ -14,7 +14,7 @@ from ...core.fairness import STARVED_SHARE, starved_flows
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
-from .scales import bits, bulk, carried, packet_size, policed, quantities, steps
+from .scales import bits, bulk, packet_size, quantities, steps
 from .sentences import interval
 from .shapers import counted_rate, filters_acks, held, hosts, let_through, returning, taken
 
@@ -209,13 +209,6 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
     elif there := _mean_rate(tree, name, begin, end):
         carried = float(link["bytes"]) * 8 / (there * (end - begin))
     named = _classes(raw, tree)
-    paths = {tree["flows"][k]["name"]: tree["flows"][k]["path"] for k in over
-             if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE}  # fmt: skip
-    most = max((key for key in paths if named[key].sent), key=lambda key: named[key].loss, default=None)
-    stream = None if most is None else named[most]
-    on_path = [_lost_at(own) for own in raw["links"] if own["name"] in paths.get(most, ())]
-    lost_here, part_here = _lost_at(link)
-    first = part_here >= max((part_there for _, part_there in on_path), default=0.0)
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
@@ -237,11 +230,8 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         halves=_halves(link, waits, dropped, loss, wire, part) if in_parts else {},
         computed=int(result.departures),
         window=(float(begin), float(end)),
-        stream_loss=math.nan if stream is None else stream.loss,
-        stream_packets=0 if stream is None else stream.sent,
-        stream_here=0.0 if stream is None else min(stream.loss, first * lost_here / stream.sent),
+        **_stream(raw["links"], [tree["flows"][k] for k in over], name, named),
         policed=link["policed"] / offered if offered else 0.0,
-        stream_path=() if most is None else tuple(paths[most]),
         classes=named,
         wire_loss=wire,
         jain_hosts=jain_hosts,
@@ -249,6 +239,29 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
+
+
+def _stream(
+    links: Sequence[Mapping[str, Any]],
+    over: Sequence[Mapping[str, Any]],
+    name: str,
+    named: Mapping[str, ClassNumbers],
+) -> dict[str, Any]:
+    """Return the measures of `Numbers` of the stream over a link that loses most; none without one."""
+    paths = {flow["name"]: flow["path"] for flow in over if flow["traffic"]["kind"] in UNRESPONSIVE}
+    most = max((key for key in paths if named[key].sent), key=lambda key: named[key].loss, default=None)
+    if most is None:
+        return {}
+    loss, sent = named[most].loss, named[most].sent
+    lost = {link["name"]: _lost_at(link) for link in links if link["name"] in paths[most]}
+    here, part = lost[name]
+    first = all(part >= other for _, other in lost.values())
+    return {
+        "stream_loss": loss,
+        "stream_packets": sent,
+        "stream_path": tuple(paths[most]),
+        "stream_here": min(loss, here / sent) if first else 0.0,
+    }
 
 
 def _lost_at(link: Mapping[str, Any]) -> tuple[int, float]:
@@ -565,20 +578,6 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     """Return where the stream that loses most may lose its packets, if it crosses other links."""
     path = list(dict.fromkeys(link for run in runs for link in run.stream_path))
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
-
-
-def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
-    """Return which part of a policer's rate is used, where one before a link lets less through than that carries."""
-    link, used = link_of(tree, name), used_of_policer(runs, tree, name)
-    return "" if used is None else state("causes.policed", rate=carried(link), used=min(used, 1.0))
-
-
-def used_of_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> float | None:
-    """Return which part of what a policer before a link lets through is used; None without one, and with changes."""
-    link = link_of(tree, name)
-    if not policed(link) or tree.get("change"):
-        return None
-    return known(runs, "utilization").mean * bits(link) / carried(link)
 
 
 def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:

@@ -33,7 +33,7 @@ MOVES: Final = 0.1
 """A queue whose mean changes by more than this part of itself from one half of a run to the other still moves, ..."""
 LONGER: Final = (4.0, 16.0)
 """... and what is stated is measured for so many times as long, ..."""
-MOST: Final = 2 * TUNE.single
+MOST_PACKETS: Final = 2 * TUNE.single
 """... within so many packets a run."""
 UNSTATED: Final = ("packets", "moved", "change", "longer")
 """Numbers of runs of which no mean is taken."""
@@ -189,7 +189,9 @@ def measure(
     runs, rows = _measured(problem, listed, seeds, known, stated=stated, longer=1.0)
     for longer in LONGER if stated else ():
         moving = [
-            k for k, own in enumerate(rows) if _moves(own) and longer * own[0]["packets"] / own[0]["longer"] <= MOST
+            k
+            for k, own in enumerate(rows)
+            if _moves(own) and longer * own[0]["packets"] / own[0]["longer"] <= MOST_PACKETS
         ]
         if not moving:
             break

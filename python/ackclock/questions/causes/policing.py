@@ -1,0 +1,51 @@
+"""Links behind a policer: which part of what it lets through is used, and whether it keeps flows from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.scenario import link_of
+from ...core.statement import state
+from .measures import known
+from .scales import bits, bulk, carried, policed
+
+if TYPE_CHECKING:
+    from ...core.statement import Statement
+    from .measures import Numbers
+    from .symptoms import Measured
+
+FULL: Final = 0.95
+"""A policer's rate is used if this part of it is."""
+SPARE: Final = 0.8
+"""Flows that take less than this part of what a policer lets through, ..."""
+UNPOLICED: Final = 5e-4
+"""... and lose less than this part of their packets to it, are kept from it by another thing."""
+
+
+def used_of_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> float | None:
+    """Return which part of what a policer before a link lets through is used; None without one, and with changes."""
+    link = link_of(tree, name)
+    if not policed(link) or tree.get("change"):
+        return None
+    return known(runs, "utilization").mean * bits(link) / carried(link)
+
+
+def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
+    """Say which part of a policer's rate is used, where one before a link lets less through than that carries."""
+    link, used = link_of(tree, name), used_of_policer(runs, tree, name)
+    return "" if used is None else state("causes.policed", rate=carried(link), used=min(used, 1.0))
+
+
+def full(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:
+    """Whether what a policer lets through is used: more nobody asks of the link."""
+    used = used_of_policer(runs, tree, name)
+    return used is not None and used > FULL
+
+
+def spare(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
+    """Whether flows neither take what a link's policer lets through nor lose to it, and another link is full."""
+    used = used_of_policer(present.numbers, tree, name)
+    others = {place for flow in bulk(tree, name) for place in flow["path"]} & present.beside.keys() - {name}
+    busy = any(known(present.beside[place], "utilization").mean > FULL for place in others)
+    return busy and used is not None and used < SPARE and known(present.numbers, "policed").mean < UNPOLICED

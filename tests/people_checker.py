@@ -83,9 +83,20 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float 
         if call["playout"] < 0.9 * setting["ping_base_s"] / 2:
             faults.append(f"{name}: packets are played before they can arrive")
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
-        if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts) + _jitter(scenario.canonical):
+        most_added = _jitter(scenario.canonical) + _longer(scenario.canonical)
+        if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts) + most_added:
             faults.append(f"{name}: a round trip of {setting['ping_base_s']:.4g} s without queues")
     return faults + _beside(answer, scenario, seed, warm)
+
+
+def _longer(tree: Mapping[str, Any]) -> float:
+    """The most by which changes lengthen the wires of all links together, s."""
+    most = 0.0
+    for link in tree["link"]:
+        own = [change for change in tree.get("change", []) if change.get("link") == link["name"] and "delay" in change]
+        first, *later = (ac._core.quantity(str(entry["delay"]))[0] for entry in [link, *own])
+        most += max([delay - first for delay in later], default=0.0)
+    return most
 
 
 def _jitter(tree: Mapping[str, Any]) -> float:

@@ -192,10 +192,13 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
             end = half if half <= value else value + half
             stated += [value, end] if half > 0.01 * value else [value]
         stated += [setting[name]["loss"] for setting in settings]
-        for setting in settings:  # of a single run no tail is printed
-            value, half = setting[name]["one_way_p99"], setting[name].get("one_way_p99_half")
-            ends = [half] if value is None or half is None or half <= value else [0.0, value + half]
-            stated += [] if value is None or half is None else [value, *ends] if half > 0.01 * value else [value]
+        for setting in settings:  # that of a single run has no interval
+            value, half = setting[name]["one_way_p99"], setting[name].get("one_way_p99_half") or 0.0
+            ends = [half] if value is None or half <= value else [0.0, value + half]
+            stated += [] if value is None else [value, *ends] if half > 0.01 * value else [value]
+        single = [setting[name]["one_way_p99_half"] is None for setting in settings if setting[name]["one_way_p99"]]
+        if rows[name].count("in one run") != sum(single):
+            faults.append(f"class {name}: not the tails of {sum(single)} settings are said to be of one run")
         cells = re.sub(r"([0-9.]+) (?:± |\[0, )([0-9.]+)\]? ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
         faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults

@@ -29,7 +29,7 @@ NONE_SEEN = 3.0
 """Of so many packets that are lost on average a run has none in one case of 20."""
 FEWEST = 1e-5
 """A loss below this is a matter of single packets."""
-MOST_PACKETS = 1.5e7
+MOST_PACKETS = 2.5e7
 """Settings whose longer runs compute more packets are left out."""
 FORGETS = "what it does once that of its start is forgotten is not in these runs"
 RETUNES = "sets itself anew once the variance of its queue has become large or small"

@@ -707,3 +707,13 @@ def test_a_link_is_not_judged_for_what_streams_lose_elsewhere() -> None:
     for here, judged in ((0.0, False), (0.05, True)):
         present = Mock(beside={"bottleneck": (Mock(stream_here=here, **own),)})
         assert _loaded(present, tree, "bottleneck") == judged
+
+
+def test_cells_of_another_buffer_are_not_near() -> None:
+    """ "Utilisation ±0 points" of a buffer of one packet, by cells that hold a round trip at least."""
+    trusted = {}
+    for size in ("1 packet", "40 ms", "400 ms"):
+        alone = ac.flows(1, "cubic", rtt="40 ms")
+        link = ac.dumbbell(rate="10 Mbit/s", queue={"capacity": size}, flows=alone, duration="9 s")
+        trusted[size] = bool(near(link.canonical, "bottleneck").cells)
+    assert trusted == {"1 packet": False, "40 ms": True, "400 ms": False}

@@ -134,7 +134,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     if _filters_acks(run, runs):
         judged.pop("loses-much")  # ACKs that are needless are no losses
     if set(kinds) & {"bulk", "app-limited"}:
-        judged["stands-idle"] = (_idle, idle_limit(run._scenario, runs.link), "stands idle")
+        judged["stands-idle"] = (_idle, idle_limit(run._scenario, runs.link, _bits(run, runs)), "stands idle")
     if greedy > 1:
         judged["shares-unevenly"] = (_uneven, 0.2, "share evenly")
     if set(kinds) & set(STREAMS) and all(_loses_most(one, runs) for one in runs.of(key)):
@@ -321,14 +321,11 @@ def _idle(run: Any, runs: _Runs) -> float:
     return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
 
 
-def idle_limit(tree: dict[str, Any], name: str) -> float:
-    """The idle time that needs no sentence: what a policer does not let through is nobody's, nor a twentieth of it."""
+def idle_limit(tree: dict[str, Any], name: str, line: float) -> float:
+    """The idle time of a line of so many bit/s that needs no sentence: what a policer takes is nobody's."""
     (entry,) = (link for link in tree["link"] if link["name"] == name)
     if entry.get("policer", "none") == "none" or tree.get("change") or not isinstance(entry["rate"], str):
         return 0.05
-    shaper = entry.get("shaper", "none")
-    rates = [entry["rate"], *([shaper["rate"]] if isinstance(shaper, dict) else [])]
-    line = min(float(ac._core.quantity(text)[0]) for text in [*rates, *wire_checker.held(entry["queue"])])
     return max(0.05, 1 - 0.95 * float(ac._core.quantity(entry["policer"]["rate"])[0]) / line)
 
 

@@ -121,7 +121,7 @@ def contradicted(answer: dict[str, Any], estimates: dict[str, tuple[float, float
         key = STATED[predicate]
         value, half = estimates[key]
         if predicate not in said:
-            most = idle_limit(tree, "link") if predicate == "stands-idle" else limit
+            most = idle_limit(tree, "link", estimates["rate"][0]) if predicate == "stands-idle" else limit
             if value - half > (1 + BESIDE) * most:
                 wrong.append(f"{predicate} is not said, but {key} is {value:.4g} ± {half:.2g}, limit {most:.4g}")
             continue

@@ -49,6 +49,7 @@ from .causes.scales import (
     timed,
 )
 from .causes.shapers import scheduler
+from .causes.symptoms import one_way
 from .phases import same
 
 if TYPE_CHECKING:
@@ -642,5 +643,4 @@ def _longer(length: Length, factor: float) -> Length:
 def _settled(means: Sequence[float]) -> bool:
     """Whether the means of a queue in parts of the time do not all rise, or all fall, by much in total."""
     steps = [later - sooner for sooner, later in itertools.pairwise(means)]
-    one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-    return not one_way or abs(means[-1] - means[0]) <= SETTLED * max(means)
+    return not one_way(steps) or abs(means[-1] - means[0]) <= SETTLED * max(means)

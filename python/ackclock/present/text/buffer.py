@@ -159,13 +159,14 @@ def _price(buffer: Buffer) -> list[str]:
     rules = f"The rule of rate times round trip says {product} packet{'s' * (product != '1')}{root}."
     if enough is None:
         return [f"{_now(buffer)} {rules}".strip()]
-    return [f"With it {_costs(enough)} are dropped.{_now(buffer)} {rules}"]
+    return [f"With it {_costs(enough)}.{_now(buffer)} {rules}"]
 
 
 def _costs(size: Size) -> str:
+    """Say what a size costs in waits and losses."""
     wait = _known(size.delay_mean, size.delay_mean_half)
     longest = _known(size.delay_p99, size.delay_p99_half)
-    return f"the mean wait is {wait}, 99 % wait at most {longest}, and {_within(size.loss, size.loss_half)}"
+    return f"the mean wait is {wait}, 99 % wait at most {longest}, and {_within(size.loss, size.loss_half)} are dropped"
 
 
 def _now(buffer: Buffer) -> str:
@@ -177,7 +178,7 @@ def _now(buffer: Buffer) -> str:
         return " It is the present one."
     if math.isnan(now.utilization):
         return f" What the present {_size(now)} give needs longer runs{_more(buffer)}."
-    return f" With the present {_size(now)} the utilisation is {_used(now)}, {_costs(now)} are dropped."
+    return f" With the present {_size(now)} the utilisation is {_used(now)}, {_costs(now)}."
 
 
 def _whole(packets: float) -> str:

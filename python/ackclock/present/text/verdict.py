@@ -13,10 +13,10 @@ from ...core.series import slowest_link
 from ...core.statement import state
 from ...core.units import index, share, time
 from ...questions.causes.measures import Numbers, lost, numbers
-from ...questions.causes.policing import behind_policer, full
+from ...questions.causes.policing import behind_policer
 from ...questions.causes.scales import ENDLESS, carried, carries_data
 from ...questions.causes.sentences import interval
-from ...questions.causes.symptoms import SYMPTOMS, applies, loses_here
+from ...questions.causes.symptoms import SYMPTOMS, applies, concerns
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -48,9 +48,9 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             values = [symptom.value(own) for own in measured]
             if not applies(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
                 continue
-            if symptom.key == "idle" and (_wider(first._scenario, name) or full(measured, first._scenario, name)):
+            if symptom.key == "idle" and _wider(first._scenario, name):
                 continue
-            if symptom.key == "stream" and not loses_here(measured):
+            if not concerns(symptom, measured, first._scenario, name):
                 continue
             mean, limit = interval(values), symptom.limit(measured[0])
             half = mean.half if math.isfinite(mean.half) else 0.0

@@ -23,7 +23,7 @@ from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
 from .measures import known, lost, on_way
-from .policing import behind_policer, full, spare
+from .policing import behind_policer, spare
 from .scales import Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
@@ -37,7 +37,7 @@ from .symptoms import (
     Measured,
     Symptom,
     applies,
-    loses_here,
+    concerns,
     slight,
     wait_limit,
 )
@@ -158,17 +158,10 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
     asked = set[Effort]()  # of which the budget may leave fewer runs than asked for
-    while (effort := settling.longer(lab, present, unsettled=settling.moving(present))) and effort not in asked:
+    while (effort := settling.longer(lab, present, unsettled=_unsettled(present))) and effort not in asked:
         asked.add(effort)
         how = _in_words(effort)
         again = lab.measure(f"present, {how}", tree, effort.seeds, seed, effort.longer, traces=True)
-        if not again.enough:
-            break
-        verdicts, present = _verdicts(lab, tree, again, seed)
-    # what times out at the start gets nothing for seconds: of short runs that is no starving
-    while least_of(present) and (factor := _afforded(lab, tree, present)):
-        seeds = len(present.numbers)
-        again = lab.measure(f"present, {_times(factor)}", tree, seeds, seed, factor, traces=True)
         if not again.enough:
             break
         verdicts, present = _verdicts(lab, tree, again, seed)
@@ -187,12 +180,9 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
 
 
-def _afforded(lab: Lab, tree: Tree, present: Measured) -> float | None:
-    """Return how many times as long as needed the next longer runs are; None where they take too many packets."""
-    factor = next((factor for factor in WHY.longer if factor > present.factor), None)
-    if factor is None or lab.length is not None or lab.own_time:
-        return None
-    return None if lab.hopeless(tree, factor, present.numbers, len(present.numbers)) else factor
+def _unsettled(present: Measured) -> bool:
+    """Whether numbers move, or flows are starved: what times out at the start gets nothing for seconds."""
+    return settling.moving(present) or least_of(present) is not None
 
 
 def _check_crossed(lab: Lab, present: Measured) -> None:
@@ -211,10 +201,8 @@ def _verdicts(
     for symptom in sorted(SYMPTOMS, key=lambda symptom: symptom.key == "stream"):  # in the longer runs of shares
         if symptom.key in SHARES and all(math.isnan(symptom.value(own)) for own in present.numbers):
             continue  # no two flows are there all the time
-        if symptom.key == "stream" and not loses_here(present.numbers):
+        if not concerns(symptom, present.numbers, tree, lab.link):
             continue
-        if symptom.key == "idle" and full(present.numbers, tree, lab.link):
-            continue  # more than its policer lets through nobody asks of it
         if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
@@ -498,7 +486,7 @@ def _beside(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     """Keys of what a symptom is certainly not owed to: a stream's own rate, a policer that takes nothing."""
     if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
         return {"unresponsive"}
-    return {"policer"} if symptom.key == "idle" and spare(present, tree, lab.link) else set()
+    return {"policer"} if symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link) else set()
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:

@@ -13,7 +13,6 @@ from .scales import bits, bulk, carried, policed
 if TYPE_CHECKING:
     from ...core.statement import Statement
     from .measures import Numbers
-    from .symptoms import Measured
 
 FULL: Final = 0.95
 """A policer's rate is used if this part of it is."""
@@ -43,9 +42,9 @@ def full(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:
     return used is not None and used > FULL
 
 
-def spare(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
-    """Whether flows neither take what a link's policer lets through nor lose to it, and another link is full."""
-    used = used_of_policer(present.numbers, tree, name)
-    others = {place for flow in bulk(tree, name) for place in flow["path"]} & present.beside.keys() - {name}
-    busy = any(known(present.beside[place], "utilization").mean > FULL for place in others)
-    return busy and used is not None and used < SPARE and known(present.numbers, "policed").mean < UNPOLICED
+def spare(runs: Sequence[Numbers], beside: Mapping[str, Sequence[Numbers]], tree: Mapping[str, Any], name: str) -> bool:
+    """Whether flows neither take what a link's policer lets through nor lose to it, and a link `beside` is full."""
+    used = used_of_policer(runs, tree, name)
+    others = {place for flow in bulk(tree, name) for place in flow["path"]} & beside.keys() - {name}
+    busy = any(known(beside[place], "utilization").mean > FULL for place in others)
+    return busy and used is not None and used < SPARE and known(runs, "policed").mean < UNPOLICED

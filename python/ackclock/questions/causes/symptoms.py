@@ -12,6 +12,7 @@ from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
 from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time, with_time
 from .measures import spread as in_time
+from .policing import full
 from .scales import ENDLESS, Length, bits, bulk, kept_short
 from .sentences import Evidence, interval
 from .shapers import filters_acks, held, hosts
@@ -155,6 +156,13 @@ def loses_here(runs: Sequence[Numbers]) -> bool:
     return sum(own.stream_here for own in runs) > STREAM_LOSS * len(runs)
 
 
+def concerns(symptom: Symptom, runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:
+    """Whether what some runs have is a matter of a link: more than its policer lets through nobody asks of it."""
+    if symptom.key == "stream":
+        return loses_here(runs)
+    return symptom.key != "idle" or not full(runs, tree, name)
+
+
 def _spared(tree: Mapping[str, Any], name: str) -> bool:
     """Whether a link is not to be full: a shaper that is set right keeps it from that, or a slower link behind it."""
     if kept_short(tree, name):
@@ -271,8 +279,7 @@ class Measured:
         """
         changes = [after - before for before, after in self._halves(symptom.key)]
         moved = interval(changes)
-        one_way = all(change > 0 for change in changes) or all(change < 0 for change in changes)
-        return moved.mean if moved.count > 1 and (one_way or abs(moved.mean) > moved.half) else 0.0
+        return moved.mean if moved.count > 1 and (one_way(changes) or abs(moved.mean) > moved.half) else 0.0
 
     def _halves(self, key: str) -> list[tuple[float, float]]:
         return [own.halves[key] for own in self.numbers if key in own.halves]
@@ -286,6 +293,11 @@ class Measured:
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
         return moved([after - before for before, after in self._halves(key)], number, least)
+
+
+def one_way(changes: Sequence[float]) -> bool:
+    """Whether all changes are rises, or all are falls."""
+    return all(change > 0 for change in changes) or all(change < 0 for change in changes)
 
 
 def moved(changes: Sequence[float], number: float, least: float = 0.0) -> bool:

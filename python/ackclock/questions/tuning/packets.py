@@ -16,6 +16,7 @@ from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
 from ..causes.scales import needed, quantities, quick
+from ..causes.symptoms import one_way
 from ..phases import drawn
 from .problem import Point, Problem, at
 
@@ -35,7 +36,7 @@ LONGER: Final = (4.0, 16.0)
 """... and what is stated is measured for so many times as long, ..."""
 MOST_PACKETS: Final = 2 * TUNE.single
 """... within so many packets a run."""
-UNSTATED: Final = ("packets", "moved", "change", "longer")
+UNSTATED: Final = ("packets", "moved", "change")
 """Numbers of runs of which no mean is taken."""
 ROUNDING: Final = 1e-9
 """Delays of seeds that differ by less than this part are the same."""
@@ -187,12 +188,9 @@ def measure(
     listed = list(jobs)
     known: RunCache = {} if cache is None else cache
     runs, rows = _measured(problem, listed, seeds, known, stated=stated, longer=1.0)
+    packets = [own[0]["packets"] for own in rows]
     for longer in LONGER if stated else ():
-        moving = [
-            k
-            for k, own in enumerate(rows)
-            if _moves(own) and longer * own[0]["packets"] / own[0]["longer"] <= MOST_PACKETS
-        ]
+        moving = [k for k, own in enumerate(rows) if _moves(own) and longer * packets[k] <= MOST_PACKETS]
         if not moving:
             break
         again, rows_again = _measured(problem, [listed[k] for k in moving], seeds, known, stated=stated, longer=longer)
@@ -219,7 +217,7 @@ def _measured(
     by_text = dict(zip(texts, scenarios, strict=True))
     done = parallel(lambda key: _one(problem, by_text[key[0]], key[1]), missing) if missing else []
     known.update(zip(missing, done, strict=True))
-    rows = [[known[key] | {"longer": longer} for key in own] for own in keys]
+    rows = [[known[key] for key in own] for own in keys]
     runs = [_mean(point, rows[k], drawn=scenarios[k] is not given[k]) for k, (_, point) in enumerate(listed)]
     return runs, rows
 
@@ -227,8 +225,7 @@ def _measured(
 def _moves(rows: Sequence[Mapping[str, float]]) -> bool:
     """Whether the queue of every seed, of two or more, moves the same way, by much on average."""
     changes = [row["change"] for row in rows]
-    one_way = len(rows) > 1 and (all(change > 0 for change in changes) or all(change < 0 for change in changes))
-    return one_way and abs(fmean(changes)) > MOVES
+    return len(rows) > 1 and one_way(changes) and abs(fmean(changes)) > MOVES
 
 
 def _one(problem: Problem, placed: Scenario, seed: int) -> dict[str, float]:

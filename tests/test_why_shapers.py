@@ -126,6 +126,40 @@ def test_a_line_before_a_shaper_of_what_it_brings_is_not_to_be_full() -> None:
         assert answer(scenario, "line") == {"idle": ["elsewhere"]}
 
 
+@pytest.mark.parametrize("kind", ["cake", "tbf"])
+def test_a_shaper_of_what_a_line_brings_is_set_below_the_line(kind: str) -> None:
+    """60 Mbit/s behind a line of 40 held back nothing, and the answer set FQ-CoDel at the provider's end of the line."""
+    line = {"name": "line", "rate": "40 Mbit/s", "queue": FIFO}
+    held = {"discipline": "tbf", "rate": "60 Mbit/s", "burst": "30 kB"}
+    queue = cake(60) if kind == "cake" else {"scheduler": "fq_codel"}
+    router = {"name": "router", "rate": "1 Gbit/s", "queue": queue, **({} if kind == "cake" else {"shaper": held})}
+    flows = [{"name": "down", "count": 4, "path": ["line", "router"], **SENDERS}]
+    scenario = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows})
+    assert shapers.keeper(scenario.canonical, "line") == "router"
+    why = ac.why(scenario=scenario)
+    assert "the cause is the shaper at router, which lets 60 Mbit/s through, 150.0 % of this link's rate" in why.sentence
+    assert "The shaper at router set to 95 % of the link instead at line: " in why.sentence
+    assert why.other is not None
+    assert why.other.place == "router"
+    set_, undone = why.other.tc.splitlines(), why.other.undo.splitlines()
+    rates = {"cake": ("bandwidth 38", "bandwidth 60"), "tbf": ("rate 38mbit", "rate 60mbit")}[kind]
+    assert all(any(rate in line for line in lines) for rate, lines in zip(rates, (set_, undone), strict=True))
+    assert kind == "cake" or set_[0] == undone[0] == "tc qdisc del dev DEV root"  # Linux changes no root in place
+    right = shapers.at_rate(scenario.canonical, "router", 38e6)
+    assert waits(ac.Scenario(right))["line"][0] < 0.01 < waits(scenario)["line"][0]
+
+
+def test_a_shaper_that_is_slower_than_its_line_or_as_fast_as_its_port_is_not_for_that() -> None:
+    """A port of 1 Gbit/s behind CAKE at 950 Mbit/s is no shaper for the line of 40 Mbit/s before it."""
+    line = {"name": "line", "rate": "40 Mbit/s", "queue": FIFO}
+    flows = [{"name": "down", "count": 4, "path": ["line", "router"], **SENDERS}]
+    for rate in (12, 950):
+        router = {"name": "router", "rate": "1 Gbit/s", "queue": cake(rate)}
+        tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows}).canonical
+        assert shapers.after(tree, "line") == "router"
+        assert shapers.keeper(tree, "line") is None
+
+
 @pytest.mark.parametrize("too_high", [False, True])
 def test_a_shaper_on_one_way_leaves_the_other_to_another_queue(too_high: bool) -> None:
     """SQM on the way up alone: 175 ms on the way down, and no other queue was tried there."""

@@ -14,6 +14,7 @@ from ..core.accessors import presented
 from ..core.devices import FREED, SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario, link_of
 from ..core.statement import state
+from ..core.tc.scenarios import in_disciplines
 from ..core.tc.trees import Writer, write
 from ..core.units import percent, rate_text
 from ..experiment.sequential import WHY, Effort
@@ -117,7 +118,7 @@ def other_queue(
     -------
     None where every judged link has it.
     """
-    behind = [name for name in rtts if shapers.before(tree, name) is not None]
+    behind = [name for name in rtts if shapers.keeper(tree, name) is not None]
     if behind and (shaper := _other_shaper(lab, tree, rtts, present, seed, behind, incoming)) is not None:
         return shaper
     left = [name for name in rtts if name in behind or kept_short(tree, name)]
@@ -383,7 +384,7 @@ def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
 
 def _lines(tree: Mapping[str, Any], name: str) -> list[str]:
     """Return the commands of the whole queue of a link; none where tc has no words for it."""
-    link = link_of(Scenario(dict(tree)).canonical, name)
+    link = link_of(in_disciplines(Scenario(dict(tree))), name)
     writer = Writer("DEV")
     try:
         write(link["queue"], writer)
@@ -393,19 +394,21 @@ def _lines(tree: Mapping[str, Any], name: str) -> list[str]:
     return [*(line.split("  # ")[0] for line in writer.lines), *marks]
 
 
-def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
+def _over(setting: Setting, tree: Mapping[str, Any], name: str, *, shapes: bool = False) -> Setting:
     """
     Return a setting whose way back leads to the queue that a link has in a scenario.
 
     Linux refuses a root with the handle of the present one where that is of another kind, and any change of a root htb
-    (sch_api.c, tc_modify_qdisc): a tree leaves first. An AQM may be another device's, before which DEV has the default.
+    (sch_api.c, tc_modify_qdisc): a tree leaves first. An AQM may be another device's, before which DEV has the default;
+    so may a shaper, but the one that the setting `shapes`.
     """
-    queue = link_of(tree, name)["queue"]
+    queue, shaper = (link_of(tree, name)[key] for key in ("queue", "shaper"))
+    if shaper != "none" and shapes:
+        queue = link_of(in_disciplines(Scenario(dict(tree))), name)["queue"]
     plain = queue.get("scheduler", "none") == "none"
     if not setting.tc:
         return setting
     if plain and queue["aqm"] == "drop-tail":
-        shaper = link_of(tree, name)["shaper"]
         if shaper == "none":
             return setting
         again = state("remedies.shaper-again", kind=shaper["discipline"], rate=carried(link_of(tree, name)))
@@ -415,7 +418,7 @@ def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
     if not before:
         undo = [f"{FREED}  # {state('remedies.not-restored')}"]
     else:
-        undo = [FREED, *([f"{before[0]}  # {state('remedies.own-aqm')}"] if plain else before)]
+        undo = [FREED, *([f"{before[0]}  # {state('remedies.own-aqm')}"] if plain and shaper == "none" else before)]
     return replace(setting, tc="\n".join([*first, setting.tc]), undo="\n".join(undo))
 
 
@@ -435,7 +438,7 @@ def _other_shaper(
     """
     changed, firsts = copy.deepcopy(tree), {}
     for name in behind:
-        first = str(shapers.before(tree, name))
+        first = str(shapers.keeper(tree, name))
         link, shaper = (link_of(changed, place) for place in (name, first))
         layer = shapers.framed(link)
         lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
@@ -456,9 +459,10 @@ def _other_shaper(
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
     for name, first in firsts.items():
-        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(changed, first)))
+        case = "behind-shaper" if first == shapers.before(tree, name) else "before-shaper"
+        words = str(state(f"remedies.{case}", link=first, rate=bits_at(changed, first)))
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
-        settings[name] = replace(_over(other, tree, first), place=first)
+        settings[name] = replace(_over(other, tree, first, shapes=True), place=first)
     settings |= _at_links(lab, tree, changed, queues, parts, after, seed, incoming)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
     if queues:

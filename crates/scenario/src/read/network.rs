@@ -242,6 +242,12 @@ impl Reader<'_> {
         let mut queue = Queue::read(self, &table, Style::default());
         queue.tree = Some(None);
         let known = queue.scheduler.flatten();
+        // they may stand beside its name, from which they have been moved
+        let beside = known.filter(|_| scheduled.is_some());
+        let beside: Vec<&str> = beside.map_or_else(Vec::new, |scheduler| {
+            let parameters = scheduler.meta().parameters.iter();
+            parameters.map(|spec| spec.name).collect()
+        });
         queue.capacity = match (table.given("capacity"), known) {
             (Some(item), _) => self.capacity(&item, rate),
             (None, Some(scheduler)) if scheduler.default_capacity().is_some() => {
@@ -264,13 +270,14 @@ impl Reader<'_> {
                 );
                 return None;
             }
-            self.table(node, place, keys::QUEUE.keys, &[])?;
+            self.table(node, place, keys::QUEUE.keys, &beside)?;
             queue.aqm = AqmSpec::from_values("drop-tail", &[]).ok();
             return queue.finish();
         };
         let item = given.unwrap_or_else(|| self.standing(&table, "aqm", own));
         let meta = self.algorithm(&item, aqms(), "AQM")?;
-        let names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
+        let mut names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
+        names.extend(beside.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
         if meta.by_rate && queue.scheduler.as_ref().is_some_and(Option::is_some) {
             self.push(
                 &item.place,

@@ -286,7 +286,7 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
     ValueError
         Naming the key, of what cannot be said.
     """
-    tree = _in_disciplines(scenario)
+    tree = in_disciplines(scenario)
     names = {link["name"]: (devices or {}).get(link["name"], link["name"]) for link in tree["link"]}
     if form == "libreqos":
         by_name = {link["name"]: link["queue"] for link in tree["link"]}
@@ -323,7 +323,7 @@ def _redirected(dev: str, others: Collection[str], notes: list[str]) -> list[str
     return redirect(own, dev)
 
 
-def _in_disciplines(scenario: Scenario) -> dict[str, Any]:
+def in_disciplines(scenario: Scenario) -> dict[str, Any]:
     """Return the canonical tree; a link's shaper is the discipline of that name, and RED's own choices are numbers."""
     tree: dict[str, Any] = json.loads(scenario._core.on_links())
     for link in tree["link"]:

@@ -45,6 +45,7 @@ WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change."""
 
 STATEMENTS: Final = {
+    "before-shaper": "before the shaper at {link}, which lets {rate:rate} through",
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "shaper-and": "{shaper} and {queue} at {links}",

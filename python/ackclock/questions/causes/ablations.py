@@ -172,15 +172,13 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             times *= SLOWER
         for link in there:
             link["rate"] = _faster(link["rate"], times)
-            if isinstance(link.get("shaper"), Mapping):  # what holds its rate back is as much faster
-                link["shaper"]["rate"] = _faster(link["shaper"]["rate"], times)
         names = [link["name"] for link in there]
         for change in changed.get("change", []):
             if change.get("link") in names and "rate" in change:
                 change["rate"] = _faster(change["rate"], times)
         for place in names:
-            let = shapers.held(link_of(changed, place))
-            if let and place != shapers.before(tree, name):  # which `_shaper` sets
+            let = shapers.let_through(link_of(changed, place))  # what holds its rate back is as much faster
+            if let and place != shapers.keeper(tree, name):  # which `_shaper` sets
                 changed = shapers.at_rate(changed, place, times * let)
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
@@ -614,7 +612,7 @@ def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], i
 
 def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
     """Set the shaper before a link to its rate: below it where packets wait here, up to it where it stands idle."""
-    first = shapers.before(tree, name)
+    first = shapers.keeper(tree, name)
     if first is None or symptom not in ("delay", "idle") or _overhead(tree, name, symptom) is not None:
         return None
     let, rate = bits(link_of(tree, first)), bits(link_of(tree, name))

@@ -670,7 +670,7 @@ def sentence(finding: Finding, link: str, adds: object = "", *, more: bool = Fal
         text = state(f"causes.{case}", head=head, causes=listed(parts))
     if finding.untried:
         text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
-    if finding.emptied:
+    if finding.emptied and not finding.causes:
         text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}

@@ -141,18 +141,19 @@ def _behind(link: Mapping[str, Any]) -> float | None:
 
 
 def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
-    """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
+    """Return the scenario with a link's shapers at another rate of the slower; rates of classes in proportion."""
     changed = copy.deepcopy(dict(tree))
     link = link_of(changed, name)
-    part = rate / (held(link) or rate)
-    values = link["queue"]["scheduler"]
+    part = rate / (let_through(link) or rate)
 
     def scaled(row: Any, *keys: str) -> None:
         for key in keys:
             if row.get(key, "rate") not in ("rate", "none", "unlimited") and _number(row[key]):
                 row[key] = f"{max(round(_number(row[key]) * part / 8) * 8, 8)} bit/s"
 
-    scaled(values, "bandwidth", "rate", "peakrate")
+    for entry in (link["queue"].get("scheduler"), link.get("shaper")):
+        if isinstance(entry, dict):
+            scaled(entry, "bandwidth", "rate", "peakrate")
 
     def classes(rows: list[Any]) -> None:
         for row in rows:
@@ -173,13 +174,31 @@ def after(tree: Mapping[str, Any], name: str) -> str | None:
     return _shaper(tree, name, lambda path: path[path.index(name) + 1 :])
 
 
+def keeper(tree: Mapping[str, Any], name: str) -> str | None:
+    """
+    Return the link whose shaper is to keep a link's queue short, however it is set; None without one.
+
+    It stands before the link, or behind it as one for what a line brings: slower than the port that it is at, and no
+    slower than the line, whose packets it could not delay else.
+    """
+    if (first := before(tree, name)) is not None:
+        return first
+    behind, line = after(tree, name), link_of(tree, name)
+    if behind is None or not fixed(line, tree):
+        return None
+    link = link_of(tree, behind)
+    let, port = let_through(link) or math.inf, link["rate"]
+    own = not isinstance(port, str) or let >= RIGHT[0] * _number(port)
+    return None if own or let < RIGHT[0] * _number(line["rate"]) else behind
+
+
 def _shaper(tree: Mapping[str, Any], name: str, part: Callable[[list[str]], list[str]]) -> str | None:
     """Return the slowest link with a shaper that is in this part of the paths of all endless flows over a link."""
     flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     links = {link["name"]: link for link in tree["link"]}
-    there = [{place for place in part(flow["path"]) if held(links[place])} for flow in flows]
+    there = [{place for place in part(flow["path"]) if let_through(links[place])} for flow in flows]
     common = set.intersection(*there) if there else set()
-    return min(common, key=lambda place: held(links[place]) or math.inf) if common else None
+    return min(common, key=lambda place: let_through(links[place]) or math.inf) if common else None
 
 
 def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:

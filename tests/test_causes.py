@@ -100,6 +100,10 @@ def test_a_change_that_empties_the_link_proves_nothing(monkeypatch: pytest.Monke
     (said,) = (own.text for own in answer.diagnosis.sentences if own.predicate == "waits-long")
     assert "that it ends with a buffer of 4.8 ms" in said
     assert said.endswith("proves nothing, as the flows send less than half as much then.")
+    found = replace(finding, causes=(causes.Cause("control", "CUBIC", "with Vegas", (finding.evidence,)),))
+    assert (
+        "proves nothing" not in experiment.sentence(found, "down").text
+    )  # beside a cause that was found it only confuses
     assert cause_checker.wrong(answer.json()) == []
 
 
@@ -1772,3 +1776,14 @@ def test_a_wait_that_is_not_known_at_all_is_measured_for_longer() -> None:
     assert not vague(0.007, 0.008, 0.009)
     assert not vague(0.0005, 0.0008, 0.0012), "two milliseconds are nothing"
     assert vague(0.2, 0.28, 0.33), "it may be long"
+
+
+def test_a_queue_that_drops_what_cannot_be_marked_is_named() -> None:
+    """A call beside DCTCP lost 21 %, "the cause is endless flows that fill the queue", in a queue of a few packets."""
+    answer = ac.why(rate="100 Mbit/s", rtt="20 ms", flows=4, congestion="dctcp", aqm="threshold", call=True)
+    assert ", which the queue drops where it marks those of flows-1 (calls tolerate" in answer.sentence
+    row = ac.run(answer.scenario, seed=9).flows.groupby("class", observed=True)[["drops", "marks"]].sum()
+    assert row.loc["call-in", "drops"] > 0 == row.loc["call-in", "marks"]
+    assert row.loc["flows-1", "marks"] > 0 == row.loc["flows-1", "drops"]
+    plain = ac.why(rate="100 Mbit/s", rtt="20 ms", flows=4, buffer="20 packets", call=True)
+    assert "where it marks" not in plain.sentence

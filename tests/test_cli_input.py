@@ -236,6 +236,23 @@ def test_mistakes_that_once_cost_a_run_or_a_riddle(
     assert expected in said.err
 
 
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"), [("cake", "bandwith", "bandwidth"), ("fq_codel", "quantm", "quantum")]
+)
+def test_keys_of_a_scheduler_beside_its_name_are_listed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, wrong: str, right: str
+) -> None:
+    """ "Allowed: scheduler, aqm, capacity" of a queue whose scheduler takes a dozen more."""
+    path = tmp_path / "wrong.toml"
+    queue = f'{{ scheduler = "{kind}", {wrong} = "9 Mbit/s" }}'
+    link = f'[[link]]\nname = "l"\nrate = "9 Mbit/s"\nqueue = {queue}\n'
+    path.write_text(f'[scenario]\nduration = "5 s"\n{link}[[flows]]\npath = ["l"]\nrtt = "9 ms"\n', encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f'unknown key; did you mean "{right}"? allowed: ' in said
+    assert {right, "target", "capacity"} <= {*said.split("allowed: ")[1].strip().split(", ")}
+
+
 def test_fluid_measures_within_the_duration_that_is_given(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     """The measurement "ends after the run; allowed: times up to 10 s", of a duration of 20 s."""
     changes = ["--set", "scenario.measure=15 s .. 20 s", "--set", "flows.short.traffic=bulk"]

@@ -1100,3 +1100,21 @@ def test_an_engine_that_takes_too_long_is_left_out_not_refused(monkeypatch: pyte
     said = str(ac.compare(link))
     assert "the fluid engine is left out, as it takes longer than is allowed here (`ackclock fluid`)" in said
     assert "the fluid engine cannot take it" not in said
+
+
+def test_starts_that_make_all_seeds_one_run_are_drawn() -> None:
+    """A period of 4.6 s was that of one phase, as all flows began at once."""
+    together = {"rtt": "40 ms", "start": "0 s"}
+    scenario = ac.dumbbell(rate="10 Mbit/s", flows=ac.flows(4, **together), duration="20 s", measure="5 s .. 20 s")
+    found = ac.compare(scenario)
+    assert found.drawn
+    assert str(found).endswith(str(state("phases.drawn")))
+    begins = ac.run(found.scenario).flows["start"]
+    assert begins.nunique() == 4
+    spread = ac.dumbbell(
+        rate="10 Mbit/s",
+        flows=ac.flows(4, rtt="40 ms", start="uniform 0 s .. 1 s"),
+        duration="20 s",
+        measure="5 s .. 20 s",
+    )
+    assert not ac.compare(spread).drawn

@@ -564,5 +564,24 @@ def test_pages_that_load_slowly_are_waited_for() -> None:
     now = answer.settings["now"]
     assert now.page > 20.0
     assert now.page_seconds == pytest.approx(4 * now.seconds)
-    short = people({"now": tree}, "down", LENGTH, packets=15_000)
+    short = people({"now": tree}, "down", LENGTH, packets=7_000)
     assert math.isnan(short.settings["now"].page)
+
+
+def test_pages_have_runs_that_hold_some_where_packets_end_the_others_sooner() -> None:
+    """ "Fewer than 3 loaded in 10.4 s" of pages that come 10 s apart; Westwood+ loads them in six, not in one."""
+    answer = ac.why(rate="155 Mbit/s", rtt="100 ms", buffer="5 ms", congestion="westwood")
+    assert answer.people is not None
+    now, instead = (answer.people.settings[key] for key in ("now", "instead"))
+    assert now.seconds < 20.0 < now.page_seconds
+    assert instead.page < 1.5
+    assert now.page > 4.0
+    assert f"; pages, which load slowly, in runs of {time(now.page_seconds)} now and " in footnote(answer.people)
+    page = {"name": "own", "path": ["bottleneck"], "rtt": "100 ms", "congestion": "westwood"}
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "10 s"}
+    tree = answer.scenario.canonical
+    head = {**tree["scenario"], "duration": "400 s", "measure": "150 s .. 400 s"}
+    rows = ac.run(ac.Scenario({**tree, "scenario": head, "flows": [*tree["flows"], page]}), seed=9).transfers
+    rows = rows.reset_index()
+    (median,) = rows[(rows["class"] == "own") & (rows["sizes"] == "all")]["fct_p50"]
+    assert median + 0.2 == pytest.approx(now.page, rel=0.2)

@@ -128,7 +128,7 @@ def test_a_line_before_a_shaper_of_what_it_brings_is_not_to_be_full() -> None:
 
 @pytest.mark.parametrize("kind", ["cake", "tbf"])
 def test_a_shaper_of_what_a_line_brings_is_set_below_the_line(kind: str) -> None:
-    """60 Mbit/s behind a line of 40 held back nothing, and the answer set FQ-CoDel at the provider's end of the line."""
+    """60 Mbit/s behind a line of 40 held back nothing, and FQ-CoDel was set at the provider's end."""
     line = {"name": "line", "rate": "40 Mbit/s", "queue": FIFO}
     held = {"discipline": "tbf", "rate": "60 Mbit/s", "burst": "30 kB"}
     queue = cake(60) if kind == "cake" else {"scheduler": "fq_codel"}
@@ -137,7 +137,9 @@ def test_a_shaper_of_what_a_line_brings_is_set_below_the_line(kind: str) -> None
     scenario = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows})
     assert shapers.keeper(scenario.canonical, "line") == "router"
     why = ac.why(scenario=scenario)
-    assert "the cause is the shaper at router, which lets 60 Mbit/s through, 150.0 % of this link's rate" in why.sentence
+    assert (
+        "the cause is the shaper at router, which lets 60 Mbit/s through, 150.0 % of this link's rate" in why.sentence
+    )
     assert "The shaper at router set to 95 % of the link instead at line: " in why.sentence
     assert why.other is not None
     assert why.other.place == "router"

@@ -117,7 +117,9 @@ FAIR: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8), packets=600_000, sur
 """
 Each run of `fair`; more seeds than the first only where the answer is to be sure, longer ones while shares drift.
 """
-BUFFER: Final = Policy(seeds=(3, 8), longer=(1, 4, 16), packets=20_000_000, part=5_000_000, sure=200_000_000)
+BUFFER: Final = Policy(
+    seeds=(3, 8), longer=(1, 4, 16), packets=20_000_000, part=5_000_000, sure=200_000_000, cheap=1_000_000
+)
 """All runs of one size of `buffer`."""
 SUBSCRIBERS: Final = Policy(seeds=(8, 24, 72, 200), packets=40_000_000)
 """

@@ -48,6 +48,7 @@ from .causes.scales import (
     quick,
     timed,
 )
+from .causes.settling import lone
 from .causes.shapers import scheduler
 from .causes.symptoms import one_way
 from .phases import same
@@ -73,6 +74,8 @@ Each further look is a further chance to err, and ends more often where seeds ag
 ask for more (Haybittle, British Journal of Radiology 44, 1971): 95 % intervals at three seeds and at eight, of which
 those are stated that end the runs, left out the mean in 15 of 100 cases over ten links; these leave it out in four.
 """
+VAGUE: Final = 0.02
+"""A utilisation whose interval reaches farther to a side is measured for longer, where that takes next to nothing."""
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
 STEPS: Final = (1_000_000, 4_000_000)
@@ -516,8 +519,11 @@ class _Lab:
             interval, wide = self._mean(runs, "utilization"), 1.0
             if fixed := len(runs) > 1 and same(runs, link=self.link):
                 break
-            if effort is not efforts[-1] and abs(interval.mean - self.target) > EARLY * interval.half:
-                wide = EARLY
+            if effort is efforts[-1] or not abs(interval.mean - self.target) > EARLY * interval.half:
+                continue
+            wide, further = EARLY, efforts[efforts.index(effort) + 1]
+            takes = further.seeds * per_second * _longer(short, further.longer).total
+            if EARLY * interval.half <= VAGUE or takes > BUFFER.cheap:
                 break
         if own and fixed:
             runs = runs[:1]  # of a time that the scenario gives: its parts tell more than the same run again
@@ -554,9 +560,15 @@ class _Lab:
         """
         Seeds and lengths in which a size is run until it is decided, within the packets that it may take.
 
-        All links carry so many `per_second`; a run of `fixed` length is not made longer.
+        All links carry so many `per_second`; a run of `fixed` length is not made longer. Those of a lone flow with
+        other seeds hold the same sawtooth: one is as long as all of them.
         """
         often = [self.seeds, *(count for count in BUFFER.seeds if count > self.seeds)]
+        if lone(self.tree) and not fixed:
+            alone: list[tuple[float, float]] = [(factor, self.budget) for factor in often]
+            alone += [(factor * often[-1], self.longest) for factor in BUFFER.longer[1:]]
+            fits = (Effort(1, factor) for factor, most in alone if per_second * _longer(length, factor).total <= most)
+            return list(fits) or [Effort(1)] * (per_second * length.total <= self.budget)
         efforts: list[Effort] = []
         for factor in BUFFER.longer[: 1 if fixed else None]:
             budget = self.budget if factor == 1 else self.longest

@@ -71,7 +71,9 @@ UNLIKE_S: Final = 0.005
 FEWEST: Final = 3
 """Pages that must be loaded for their time to be told, ..."""
 PATIENCE: Final = 4.0
-"""... in runs so many times as long, where they load too slowly and packets last."""
+"""... in runs so many times as long, or as long as `LOADS` take, where they load too slowly and packets last."""
+MORE: Final = 3.0
+"""Such runs, which are of pages alone, may take so many times as many packets."""
 LIGHT: Final = 0.02
 """Pages that are less than this part of a link's rate load beside call and pings, else each has its own run."""
 ALIKE: Final = 0.25
@@ -385,9 +387,9 @@ def _with_slow_pages(
     slow = {key for key, runs in answer.items() if not all(math.isfinite(experience.page) for experience in runs)}
     longer = {}
     for key in set() if once(first) or _unfit(first, user) else slow & lengths.keys():
-        most = packets / pace(trees[key]) - lengths[key].warm
-        length = replace(lengths[key], measured=min(PATIENCE * lengths[key].measured, most))
-        if length.measured > lengths[key].measured:
+        most = MORE * packets / pace(trees[key]) - lengths[key].warm
+        length = replace(lengths[key], measured=min(max(PATIENCE * lengths[key].measured, LOADS * READS), most))
+        if length.measured > max(lengths[key].measured, FEWEST * READS):
             sets = _probed(trees[key], user, length, own)
             longer[key] = [sets[min(1, len(sets) - 1)]]
     if longer:

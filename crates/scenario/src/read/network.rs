@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use ackclock_algorithms::Time;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
-use ackclock_algorithms::scheduler::schedulers;
+use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 
 use super::tree::{below, has_classes};
 use super::{Item, Place, Reader, Rule, Seen, Table, join};
@@ -242,12 +242,9 @@ impl Reader<'_> {
         let mut queue = Queue::read(self, &table, Style::default());
         queue.tree = Some(None);
         let known = queue.scheduler.flatten();
-        // they may stand beside its name, from which they have been moved
-        let beside = known.filter(|_| scheduled.is_some());
-        let beside: Vec<&str> = beside.map_or_else(Vec::new, |scheduler| {
-            let parameters = scheduler.meta().parameters.iter();
-            parameters.map(|spec| spec.name).collect()
-        });
+        let beside = known
+            .filter(|_| scheduled.is_some())
+            .map_or_else(Vec::new, names_of);
         queue.capacity = match (table.given("capacity"), known) {
             (Some(item), _) => self.capacity(&item, rate),
             (None, Some(scheduler)) if scheduler.default_capacity().is_some() => {
@@ -261,13 +258,8 @@ impl Reader<'_> {
         };
         let given = table.given("aqm");
         let Some((own, defaults)) = own else {
-            // the scheduler judges packets itself: there is no AQM that could have parameters
             if let (Some(item), Some(scheduler)) = (given, known) {
-                self.push(
-                    &item.place,
-                    format!("scheduler {} is its own AQM", scheduler.kind()),
-                    |diagnostic| diagnostic.allowed = Some("no `aqm` beside it".to_owned()),
-                );
+                self.judges_itself(&item, scheduler);
                 return None;
             }
             self.table(node, place, keys::QUEUE.keys, &beside)?;
@@ -276,8 +268,8 @@ impl Reader<'_> {
         };
         let item = given.unwrap_or_else(|| self.standing(&table, "aqm", own));
         let meta = self.algorithm(&item, aqms(), "AQM")?;
-        let mut names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
-        names.extend(beside.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
+        let own_names = meta.parameters.iter().map(|spec| spec.name);
+        let names: Vec<&str> = beside.into_iter().chain(own_names).collect();
         if meta.by_rate && queue.scheduler.as_ref().is_some_and(Option::is_some) {
             self.push(
                 &item.place,
@@ -300,6 +292,14 @@ impl Reader<'_> {
         }
         queue.aqm = Some(aqm);
         queue.finish()
+    }
+
+    /// Refuses an AQM beside a scheduler that judges packets itself.
+    fn judges_itself(&self, aqm: &Item<'_>, scheduler: SchedulerSpec) {
+        let problem = format!("scheduler {} is its own AQM", scheduler.kind());
+        self.push(&aqm.place, problem, |diagnostic| {
+            diagnostic.allowed = Some("no `aqm` beside it".to_owned());
+        });
     }
 
     /// Refuses an unlimited queue whose AQM takes a parameter from its capacity.
@@ -433,6 +433,12 @@ fn named_alone(node: &Node) -> Option<Node> {
         value: Value::Table(vec![(aqm, node.clone())]),
         span: node.span.clone(),
     })
+}
+
+/// The names of a scheduler's parameters, which may stand beside its own.
+fn names_of(scheduler: SchedulerSpec) -> Vec<&'static str> {
+    let parameters = scheduler.meta().parameters.iter();
+    parameters.map(|spec| spec.name).collect()
 }
 
 /// `{ aqm = "fq_codel", quantum = "300 B", target = "5 ms" }` or `{ scheduler = "cake", isolation = "hosts" }`

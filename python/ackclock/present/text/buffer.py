@@ -11,9 +11,14 @@ import pandas as pd
 from ...core._words import called, counted, listed
 from ...core.units import rate_text, share, share_within, time, time_over_seeds
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
+from ...questions.causes.scales import bulk, quantities
 from ...questions.endpoint_style import styles
 from ..tables import text_table
 
+PROBE: Final = ("probe_rtt_interval", "probe_rtt_duration")
+"""Keys of a congestion control that measures the round trip with a small window: how often, and for how long."""
+IN_FLIGHT: Final = {"bbr": "four packets", "bbr3": "half the packets"}
+"""That window (draft-cardwell-iccrg-bbr-congestion-control-00, 4.3.5; draft-ietf-ccwg-bbr, BBRProbeRTTCwndGain)."""
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
 
@@ -125,7 +130,8 @@ def _enough(buffer: Buffer) -> str:
         more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
         if largest is last and largest.loss == 0:
             more = "; a larger one would change nothing, since with this one no packet is dropped"
-        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}{_acks(buffer, largest)}"
+        why_not = _acks(buffer, largest) or _probes(buffer)
+        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}{why_not}"
     if high is buffer.sizes[0]:
         return (
             f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "
@@ -149,6 +155,22 @@ def _acks(buffer: Buffer, size: Size) -> str:
     return (
         f" The ACKs of its flows wait behind other data at {listed(links)}, where half of the packets wait for longer "
         f"than the round trip of {time(buffer.rtt)}."
+    )
+
+
+def _probes(buffer: Buffer) -> str:
+    """Say how long senders send next to nothing to measure the round trip, where all do that for more than is left."""
+    tree = buffer.scenario.canonical
+    controls = [flow["congestion"] for flow in bulk(tree, buffer.link)]
+    times = {tuple(quantities(own.get(key, ""))[0] for key in PROBE) for own in controls if PROBE[0] in own}
+    if len({own["kind"] for own in controls}) != 1 or len(times) != 1 or controls[0]["kind"] not in IN_FLIGHT:
+        return ""
+    ((every, lasts),) = times
+    if lasts / every <= 1 - buffer.target:
+        return ""
+    return (
+        f" {called(controls[0]['kind'])} has {IN_FLIGHT[controls[0]['kind']]} in flight for {time(lasts)} of every "
+        f"{time(every)}, in which it measures the round trip, whatever the buffer."
     )
 
 

@@ -110,6 +110,7 @@ STATEMENTS: Final = {
     "stream": (
         "Streams without congestion control lose up to {value} of their packets{adds} (calls tolerate {bears:share})"
     ),
+    "not-marked": ", which the queue drops where it marks those of {others}",
     "on-way": " on their way over {links}",
     "idle": "The link stands idle {value} of the time{adds}",
     "policed": " (its policer lets {rate:rate} through, of which {used:share} are used)",

@@ -191,6 +191,10 @@ def footnote(people: People) -> str:
         source = f"the call{' and the pages' if NAMES[2] in people.own else ''} of the scenario"
         if NAMES[2] not in people.own and not people.slow:
             whose += f"; pages are probes beside the traffic, for {time(first.page_seconds)} a setting"
+    else:
+        slow = {name: own for name, own in people.settings.items() if time(own.page_seconds) != times[name]}
+        longer = [f"{time(own.page_seconds)} {name}" for name, own in slow.items()]
+        whose += f"; pages, which load slowly, in runs of {listed(longer)}" if longer else ""
     if people.like and not people.slow and NAMES[2] not in people.own:
         name, rtt, control = people.like
         what = "pages" if people.own else "call and pages"

@@ -22,7 +22,7 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
-from .measures import known, lost, on_way
+from .measures import known, lost, not_marked, on_way
 from .policing import behind_policer, spare
 from .scales import Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
@@ -117,7 +117,8 @@ class Diagnosis:
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that none was found."""
         runs, tree = self.present.numbers, self.lab.record[self.present.key]["scenario"]
-        adds = {"stream": on_way(runs), "idle": behind_policer(runs, tree, self.link)}
+        streams = on_way(runs) or not_marked(runs, tree, self.link)
+        adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link)}
         sentences = [
             sentence(finding, self.link, adds.get(finding.symptom, ""), more=self.lab.extensible)
             for finding in self.findings

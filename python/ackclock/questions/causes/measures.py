@@ -14,7 +14,7 @@ from ...core.fairness import STARVED_SHARE, starved_flows
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
-from .scales import bits, bulk, packet_size, quantities, steps
+from .scales import bits, bulk, packet_size, quantities, room, steps
 from .sentences import interval
 from .shapers import counted_rate, filters_acks, held, hosts, let_through, returning, taken
 
@@ -36,6 +36,8 @@ HOSTS: Final = "hosts"
 GOODPUT: Final = "goodput "
 """... and before the name of a class its goodput, in `Numbers.parts`."""
 
+NEVER_FULL: Final = 0.9
+"""A queue that never holds more than this part of its buffer drops no packet for want of room."""
 LATE: Final = 3.0
 """A transfer that takes so many times as long as those that end does not end."""
 NEARLY_WHOLE: Final = 0.1
@@ -578,6 +580,15 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     """Return where the stream that loses most may lose its packets, if it crosses other links."""
     path = list(dict.fromkeys(link for run in runs for link in run.stream_path))
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
+
+
+def not_marked(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
+    """Say that a queue drops the packets of streams, which have no ECN, where it marks others', if it is never full."""
+    queue, others = link_of(tree, name)["queue"], [flow["name"] for flow in tree["flows"] if flow.get("ecn")]
+    otherwise = any(run.peak > NEVER_FULL * room(tree, name) or run.wire_loss or run.policed for run in runs)
+    marks = queue.get("scheduler", "none") == "none" and queue["aqm"] != "drop-tail" and bool(queue.get("ecn"))
+    there = [flow["name"] for flow in tree["flows"] if name in flow["path"] and flow["name"] in others]
+    return "" if otherwise or not marks or not there else state("causes.not-marked", others=listed(there))
 
 
 def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:

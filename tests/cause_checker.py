@@ -115,7 +115,7 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     place = begin.end()
     said = list(re.finditer(r" \(((?:[^()]|\([^()]*\))*?): (?:below )?-?[0-9][^()]*\)", tail))
     for cause, found in zip(causes, said, strict=True):
-        words = re.sub(r"^(?:,| and) ", "", tail[place : found.start()]).removesuffix(" together")
+        words = re.sub(r"^(?:,| and) ", "", tail[place : found.start()]).removesuffix(" together").removesuffix(",")
         place = found.end()
         then = runs.record[cause["runs"][0]]["scenario"]
         for fault in wrong_words(words, found[1], now, then, runs.link):

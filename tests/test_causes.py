@@ -1703,7 +1703,23 @@ def test_a_policer_that_takes_nothing_is_not_the_cause() -> None:
     scenario = office(policer={"rate": "8 Mbit/s", "burst": "30 kB"})
     found = diagnose(scenario, "dsl", lab=Lab("dsl", also=("hub",)))
     (idle,) = (finding for finding in found.findings if finding.symptom == "idle")
-    assert "policer" not in {*idle.tried, *(cause.key for cause in idle.causes)}
+    assert "policer" not in {cause.key for cause in idle.causes}
+    assert not [cause.key for cause in idle.causes if "policer" in cause.key and "elsewhere" not in cause.key]
+
+
+def test_a_policer_behind_a_full_hub_is_a_cause_together_with_the_hub() -> None:
+    """ "Cause not found (tried in vain: with hub 10 times as fast ...)", behind which the policer ends what is more."""
+    links = [
+        {"name": "hub", "rate": "50 Mbit/s", "queue": {"capacity": "60 ms"}},
+        {"name": "port", "rate": "100 Mbit/s", "policer": {"rate": "30 Mbit/s", "burst": "100 kB"}},
+    ]
+    flow = {"rtt": "25 ms", "congestion": "cubic", "start": "uniform 0 s .. 1 s"}
+    flows = [flow | {"name": "mine", "count": 3, "path": ["hub", "port"]}]
+    flows += [flow | {"name": "others", "count": 6, "path": ["hub"]}]
+    found = diagnose(ac.Scenario({"scenario": {"duration": "30 s"}, "link": links, "flows": flows}), "port")
+    (idle,) = (finding for finding in found.findings if finding.symptom == "idle")
+    assert [cause.key for cause in idle.causes] == ["policer+elsewhere"]
+    assert "a policer and hub, which the same flows cross, together (without" in found.sentences[0].text
 
 
 def test_a_policer_whose_rate_is_used_leaves_nothing_idle() -> None:

@@ -4,6 +4,7 @@ import csv
 import importlib
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -189,3 +190,21 @@ POLICIES = (
     sequential.EVALUATE,
     sequential.CI,
 )
+
+
+def test_the_modem_of_the_guide_drops_nothing_before_it_is_full() -> None:
+    """Its target of 100 s let BLUE, which an overflow wakes, drop from then on: no FIFO, as the guide says it is."""
+    (block,) = re.findall(
+        r"```toml\n(\[\[link\]\]\nname = \"modem\".*?)```", PROSE["how-to/queues-of-linux"], re.DOTALL
+    )
+    flow = '[[flows]]\ncount = 3\npath = ["modem"]\nrtt = "40 ms"\npacket_size = "1514 B"\nstyle = "linux"\n'
+    text = f'[scenario]\nduration = "400 s"\nmeasure = "110 s .. 400 s"\n{block}{flow}'
+    target = 'target = "100000 s"'
+    assert target in text
+    of_guide, never, early = (
+        ac.run(ac.Scenario(tomllib.loads(text.replace(target, f'target = "{own}"')))).links.loc["modem"]
+        for own in ("100000 s", "1000000 s", "100 s")
+    )
+    assert of_guide["drops"] > 0
+    assert of_guide.equals(never)
+    assert not of_guide.equals(early)

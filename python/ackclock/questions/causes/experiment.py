@@ -466,7 +466,10 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             causes += take_away(applied(buffers, tree), judge, Search()).of(Verdict.REMOVES)
         if causes:
             return answer(causes, of_path=ablations is specific)
-    return answer(two([*specific, *general]).of(Verdict.REMOVES))
+    idle = symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link)
+    # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
+    rest = [ablation for ablation in (*specific, *general) if not (idle and ablation.key == "policer")]
+    return answer(two(rest).of(Verdict.REMOVES))
 
 
 def _candidates(
@@ -476,18 +479,11 @@ def _candidates(
     specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
     if symptom.key == "delay" and _roomy(tree, lab.link, present):
         general = [ablation for ablation in general if ablation.key != "buffer"]
-    beside = _beside(lab, tree, present, symptom, seed)
-    specific = [ablation for ablation in specific if ablation.key not in beside]
+    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):  # certainly not owed to their own rate
+        specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
     general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
     of_specific, of_others = ({effect.change.done for effect in applied(of, tree)} for of in (specific, others))
     return specific, [] if of_others & of_specific else others, general  # the same change
-
-
-def _beside(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> set[str]:
-    """Keys of what a symptom is certainly not owed to: a stream's own rate, a policer that takes nothing."""
-    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
-        return {"unresponsive"}
-    return {"policer"} if symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link) else set()
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
@@ -585,7 +581,9 @@ def _try(
         return (Verdict.KEEPS if _far(after, symptom, before, 1.0) else Verdict.UNDECIDED), None
     if not removes(_ahead(evidence, after, symptom), symptom):
         return (Verdict.UNDECIDED if _may_remove(evidence) else Verdict.KEEPS), None
-    return Verdict.REMOVES, Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
+    return Verdict.REMOVES, Cause(
+        candidate.key, f"{words}{',' * (',' in words)} together" if candidate.joint else words, done, (evidence,)
+    )
 
 
 def _ahead(evidence: Evidence, after: Measured, symptom: Symptom) -> Evidence:

@@ -17,7 +17,7 @@ from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import Balance, Effect
-from ackclock.questions.causes.scales import bits, kept_short
+from ackclock.questions.causes.scales import bits, keeper, kept_short
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.remedies import _queues
 from ackclock.questions.setting import measured
@@ -135,7 +135,7 @@ def test_a_shaper_of_what_a_line_brings_is_set_below_the_line(kind: str) -> None
     router = {"name": "router", "rate": "1 Gbit/s", "queue": queue, **({} if kind == "cake" else {"shaper": held})}
     flows = [{"name": "down", "count": 4, "path": ["line", "router"], **SENDERS}]
     scenario = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows})
-    assert shapers.keeper(scenario.canonical, "line") == "router"
+    assert keeper(scenario.canonical, "line") == "router"
     why = ac.why(scenario=scenario)
     assert (
         "the cause is the shaper at router, which lets 60 Mbit/s through, 150.0 % of this link's rate" in why.sentence
@@ -159,7 +159,7 @@ def test_a_shaper_that_is_slower_than_its_line_or_as_fast_as_its_port_is_not_for
         router = {"name": "router", "rate": "1 Gbit/s", "queue": cake(rate)}
         tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows}).canonical
         assert shapers.after(tree, "line") == "router"
-        assert shapers.keeper(tree, "line") is None
+        assert keeper(tree, "line") is None
 
 
 @pytest.mark.parametrize("too_high", [False, True])
@@ -225,7 +225,7 @@ def test_acks_that_an_uplink_loses(both: bool) -> None:
     (loss,) = (finding for finding in causes.diagnose(scenario, "up").findings if finding.symptom == "loss")
     words = "the ACKs of download, which want 436 kbit/s"
     assert [(cause.key, cause.words) for cause in loss.causes] == (
-        [("many-acks+buffer", f"{words} and the buffer of 100 ms together")] if both else [("many-acks", words)]
+        [("many-acks+buffer", f"{words} and the buffer of 100 ms, together")] if both else [("many-acks", words)]
     )
     # of no seed and setting of why's own: a tenth of the ACKs' bytes, and CAKE's filter
     drops = []

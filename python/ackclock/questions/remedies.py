@@ -30,10 +30,12 @@ from .causes.scales import (
     carries_data,
     first_crossed,
     growing,
+    keeper,
     kept_short,
     most_flows,
     needed,
     packet_size,
+    policed,
 )
 from .causes.scales import bits as bits_of
 from .causes.sentences import Sentence
@@ -118,10 +120,10 @@ def other_queue(
     -------
     None where every judged link has it.
     """
-    behind = [name for name in rtts if shapers.keeper(tree, name) is not None]
-    if behind and (shaper := _other_shaper(lab, tree, rtts, present, seed, behind, incoming)) is not None:
+    kept = [name for name in rtts if keeper(tree, name) is not None]
+    left = [name for name in rtts if name in kept or shapers.before(tree, name) or kept_short(tree, name)]
+    if kept and (shaper := _other_shaper(lab, tree, rtts, present, seed, kept, left, incoming)) is not None:
         return shaper
-    left = [name for name in rtts if name in behind or kept_short(tree, name)]
     tried = _tried(lab, tree, rtts, left, present, seed, incoming)
     if tried is None:
         return None
@@ -428,32 +430,35 @@ def _other_shaper(
     rtts: Mapping[str, float],
     present: Measured,
     seed: int,
-    behind: list[str],
+    kept: Collection[str],
+    left: Collection[str],
     incoming: Collection[str],
 ) -> Remedy | None:
     """
     Try the shapers before links at a part of what these send, with the overhead of their layer.
 
-    Links without one get another queue, as of the other way of a line. None where the shapers are set so.
+    Links that are not `left` get another queue, as of the other way of a line. None where the shapers are set so.
     """
     changed, firsts = copy.deepcopy(tree), {}
-    for name in behind:
-        first = str(shapers.keeper(tree, name))
+    for name in kept:
+        first = str(keeper(tree, name))
         link, shaper = (link_of(changed, place) for place in (name, first))
         layer = shapers.framed(link)
         lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
-        if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / bits_of(link) <= shapers.RIGHT[1]:
+        if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / carried(link) <= shapers.RIGHT[1]:
             continue
         if lacks and layer is not None:
             shaper["queue"]["scheduler"] |= layer
-        changed = shapers.at_rate(changed, first, shapers.KEPT * bits_of(link))
+        changed = shapers.at_rate(changed, first, shapers.KEPT * carried(link))
         firsts[name] = first
     if not firsts:
         return None
-    held = {*behind, *firsts.values()}
-    rest = {name: rtt for name, rtt in rtts.items() if name not in held and not kept_short(tree, name)}
+    rest = {name: rtt for name, rtt in rtts.items() if name not in {*left, *firsts.values()}}
     changed, queues, own = _queues(changed, rest, incoming)
     parts = {name: own.get(name, 1.0) for name in rtts}
+    for name in {*firsts.values()} & rtts.keys():  # whose used part is of its own rate
+        rates = [shapers.counted_rate(link_of(scenario, name)) for scenario in (changed, tree)]
+        parts[name] = rates[0] / rates[1]
     after, balance = _compared(lab, "instead: the shaper", changed, present, seed, parts)
     # the wait has moved to the shaper: the delays there are no price of their own
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
@@ -464,7 +469,9 @@ def _other_shaper(
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
         settings[name] = replace(_over(other, tree, first, shapes=True), place=first)
     settings |= _at_links(lab, tree, changed, queues, parts, after, seed, incoming)
-    title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
+    places = listed(list(dict.fromkeys(firsts.values())))
+    case = "shaper-set-policed" if any(policed(link_of(tree, name)) for name in firsts) else "shaper-set"
+    title = state(f"remedies.{case}", links=places, part=shapers.KEPT, kept=listed(list(firsts)))
     if queues:
         queue = _title(queues.values()) or "FQ-CoDel"
         title = state("remedies.shaper-and", shaper=title, queue=queue, links=listed(list(queues)))

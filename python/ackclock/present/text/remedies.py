@@ -9,7 +9,7 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import index_within, interval, number, percent, rate_text, share, time
+from ...core.units import index_within, interval, number, percent, rate_text, share, time, time_over_seeds
 from ...questions.causes.remedy import (
     LOSSES,
     MIN_DELAY_GAIN_S,
@@ -48,6 +48,7 @@ STATEMENTS: Final = {
     "before-shaper": "before the shaper at {link}, which lets {rate:rate} through",
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
+    "shaper-set-policed": "The shaper at {links} set to {part:.0%} of what {kept} lets through",
     "shaper-and": "{shaper} and {queue} at {links}",
     "no-classes": "{queue} without the present classes",
     "as-now": "as now; {queue} at {links}",
@@ -180,9 +181,9 @@ def _effect(effect: Effect) -> str:
     """A change in words."""
     apart, less = abs(effect.change), "less" if effect.change < 0 else "more"
     if effect.key == "delay_p50":
-        return f"{time(apart)}{_spread(effect)} {less} median delay"
+        return f"{time_over_seeds(apart, effect.half, WIDE)} {less} median delay"
     if effect.key == "delay_p99":
-        return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile"
+        return f"{time_over_seeds(apart, effect.half, WIDE)} {less} at the 99th percentile"
     if effect.key == "rate":
         if effect.before <= 0:
             return "throughput, of which there is none now"
@@ -224,11 +225,6 @@ def _apart(effect: Effect, show: Callable[[float], str]) -> str:
     if not effect.half > WIDE * abs(effect.change):
         return ""
     return f", {show(abs(effect.change))} ± {show(effect.half)} {'less' if effect.change < 0 else 'more'}"
-
-
-def _spread(effect: Effect) -> str:
-    """The interval of a delay's change, where it is wide."""
-    return f" ± {time(effect.half)}" if effect.half > WIDE * abs(effect.change) else ""
 
 
 def _loss(effect: Effect) -> tuple[str, str, str]:

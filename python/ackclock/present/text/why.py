@@ -162,13 +162,17 @@ def notes(why: Why) -> list[str]:
 
 def highest(link: str, shown: Setting, seconds: float) -> str:
     """
-    Return the highest queue; packets of a class with a part of the rate wait longer than all take at the whole.
+    Return the highest queue as the time that it takes at a rate, which is named where its packets may wait longer.
 
-    So do those of a flow with a queue of its own beside others.
+    So do those of a class with a part of the rate, of a flow with a queue of its own beside others, and while a rate
+    that varies is low.
     """
-    queue = link_of(shown.result._scenario, link)["queue"]
+    tree = shown.result._scenario
+    queue, rate = (link_of(tree, link)[key] for key in ("queue", "rate"))
     apart = queue.get("scheduler", "none") != "none" and shown.delay_p99 > seconds
-    return time(seconds) + " at the link's rate" * (bool(queue.get("classes")) or apart)
+    which = "mean " * (not isinstance(rate, str)) or "first " * bool(later(tree, link, "rate"))
+    named = bool(which) or bool(queue.get("classes")) or apart
+    return f"{time(seconds)} at the link's {which}rate" if named else time(seconds)
 
 
 def _delay(seconds: float, half: float, least: float = 0.0) -> str:

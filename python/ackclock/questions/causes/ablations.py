@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import ENDLESS, bits, bulk, carried, later, once, packet_size, quantities, room, steps
+from .scales import ENDLESS, bits, bulk, carried, keeper, later, once, packet_size, quantities, room, steps
 from .symptoms import FEW_PACKETS
 
 SLOWER: Final = 10
@@ -172,13 +172,15 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             times *= SLOWER
         for link in there:
             link["rate"] = _faster(link["rate"], times)
+            if isinstance(link.get("policer"), Mapping):
+                link["policer"]["rate"] = _faster(link["policer"]["rate"], times)
         names = [link["name"] for link in there]
         for change in changed.get("change", []):
             if change.get("link") in names and "rate" in change:
                 change["rate"] = _faster(change["rate"], times)
         for place in names:
             let = shapers.let_through(link_of(changed, place))  # what holds its rate back is as much faster
-            if let and place != shapers.keeper(tree, name):  # which `_shaper` sets
+            if let and place != keeper(tree, name):  # which `_shaper` sets
                 changed = shapers.at_rate(changed, place, times * let)
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
@@ -434,11 +436,17 @@ def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree
 
 
 def sized(tree: Tree, name: str, seconds: float) -> Tree:
-    """Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays."""
+    """
+    Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays.
+
+    It is of whole packets of the largest size; a smaller one counts bytes if the present one does: ACKs would fill it.
+    """
     changed = copy.deepcopy(tree)
     link = link_of(changed, name)
-    packets = seconds * bits(link) / (8 * packet_size(tree, name))
-    link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
+    packet = packet_size(tree, name)
+    packets = max(round(seconds * bits(link) / (8 * packet)), FEW_PACKETS)
+    by_packets = seconds > room(tree, name) or str(link["queue"]["capacity"]).endswith("packets")
+    link["queue"]["capacity"] = f"{packets} packets" if by_packets else f"{packets * packet:.12g} B"
     return _without_changes(changed, name, lambda key: key == "capacity")
 
 
@@ -612,10 +620,10 @@ def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], i
 
 def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
     """Set the shaper before a link to its rate: below it where packets wait here, up to it where it stands idle."""
-    first = shapers.keeper(tree, name)
+    first = keeper(tree, name)
     if first is None or symptom not in ("delay", "idle") or _overhead(tree, name, symptom) is not None:
         return None
-    let, rate = bits(link_of(tree, first)), bits(link_of(tree, name))
+    let, rate = bits(link_of(tree, first)), carried(link_of(tree, name))
     low, high = shapers.RIGHT
     if (symptom == "idle" and let > low * rate) or (symptom == "delay" and let < high * rate):
         return None

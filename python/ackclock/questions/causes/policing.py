@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...core.statement import Statement
     from .measures import Numbers
 
-FULL: Final = 0.95
+FULL: Final = 0.85
 """A policer's rate is used if this part of it is."""
 SPARE: Final = 0.8
 """Flows that take less than this part of what a policer lets through, ..."""

@@ -623,7 +623,7 @@ def kept_short(tree: Mapping[str, Any], name: str) -> bool:
 
     After it stands one for what a line brings, as CAKE at an IFB: the packets that wait there have slowed their flows.
     """
-    rate = bits(link_of(tree, name))
+    rate = carried(link_of(tree, name))
     shapers = (bits(link_of(tree, shaper)) for shaper in (before(tree, name), after(tree, name)) if shaper is not None)
     return any(RIGHT[0] <= let / rate <= RIGHT[1] for let in shapers)
 
@@ -633,6 +633,28 @@ def spared(tree: Mapping[str, Any], name: str) -> bool:
     first, link = before(tree, name), link_of(tree, name)
     if first is None or not fixed(link, tree):
         return False
-    behind = {place for flow in bulk(tree, name) for place in flow["path"]} - {first}
-    slowest = min(carried(link_of(tree, place)) for place in behind)
+    slowest = _slowest_behind(tree, name, first)
     return carried(link) == slowest and carried(link_of(tree, first)) < RIGHT[0] * slowest
+
+
+def keeper(tree: Mapping[str, Any], name: str) -> str | None:
+    """
+    Return the link whose shaper is to keep a link's queue short, however it is set; None without one.
+
+    It stands before the slowest link behind it, or behind the link as one for what a line brings: slower than the port
+    that it is at, and no slower than the line, whose packets it could not delay else.
+    """
+    line = link_of(tree, name)
+    if (first := before(tree, name)) is not None:
+        return first if carried(line) == _slowest_behind(tree, name, first) else None
+    if (behind := after(tree, name)) is None or not fixed(line, tree):
+        return None
+    port, let = link_of(tree, behind)["rate"], bits(link_of(tree, behind))
+    slower = isinstance(port, str) and let < RIGHT[0] * quantities(port)[0]
+    return behind if slower and let >= RIGHT[0] * carried(line) else None
+
+
+def _slowest_behind(tree: Mapping[str, Any], name: str, shaper: str) -> float:
+    """Return the least rate of the other links that the endless flows over a link behind a shaper cross, bit/s."""
+    there = {place for flow in bulk(tree, name) for place in flow["path"]} - {shaper}
+    return min(carried(link_of(tree, place)) for place in there)

@@ -174,24 +174,6 @@ def after(tree: Mapping[str, Any], name: str) -> str | None:
     return _shaper(tree, name, lambda path: path[path.index(name) + 1 :])
 
 
-def keeper(tree: Mapping[str, Any], name: str) -> str | None:
-    """
-    Return the link whose shaper is to keep a link's queue short, however it is set; None without one.
-
-    It stands before the link, or behind it as one for what a line brings: slower than the port that it is at, and no
-    slower than the line, whose packets it could not delay else.
-    """
-    if (first := before(tree, name)) is not None:
-        return first
-    behind, line = after(tree, name), link_of(tree, name)
-    if behind is None or not fixed(line, tree):
-        return None
-    link = link_of(tree, behind)
-    let, port = let_through(link) or math.inf, link["rate"]
-    own = not isinstance(port, str) or let >= RIGHT[0] * _number(port)
-    return None if own or let < RIGHT[0] * _number(line["rate"]) else behind
-
-
 def _shaper(tree: Mapping[str, Any], name: str, part: Callable[[list[str]], list[str]]) -> str | None:
     """Return the slowest link with a shaper that is in this part of the paths of all endless flows over a link."""
     flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]

@@ -392,7 +392,8 @@ def _probes(
     sender = next(_own_pages(over), user) if own else user  # beside a call of its own a scenario's pages are its own
     page["congestion"] = sender.get("congestion", {"kind": "cubic"})
     page |= {key: of[key] for key, of in (("reverse_path", user), ("style", sender)) if key in of}
-    page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "10 s"}
+    light = 0.02 * _carried(tree, path) > 8 * 2_000_000  # such pages hardly shorten a window
+    page["traffic"] = {"kind": "http", "size": "2000000 B", "think": f"{2 if light else 10} s"}
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
     rate = 0.01 * _carried(tree, [*path, *back]) * 64 / 1500
     rare = {"packet_size": "64 B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}

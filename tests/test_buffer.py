@@ -535,3 +535,21 @@ def test_probes_of_the_round_trip_that_no_buffer_makes_up_for_are_named() -> Non
         assert (said in found.headline) == there
     used = found.sizes[0]
     assert 1 - used.utilization - used.half < 0.2 / 10
+
+
+def test_another_full_link_is_named_where_no_buffer_is_enough() -> None:
+    """ "No buffer ... is enough: 28.9 %" of a site's line, without its name, nor that the hub behind it is full."""
+    links = [
+        {"name": "site", "rate": "20 Mbit/s", "queue": {"capacity": "150 ms"}},
+        {"name": "hub", "rate": "10 Mbit/s", "queue": {"capacity": "200 ms"}},
+    ]
+    flow = {"rtt": "30 ms", "congestion": "cubic", "start": "uniform 0 s .. 1 s"}
+    flows = [flow | {"name": "own", "path": ["site", "hub"]}, flow | {"name": "others", "count": 4, "path": ["hub"]}]
+    tree = {"scenario": {"duration": "20 s"}, "link": links, "flows": flows}
+    found = ac.buffer(scenario=ac.Scenario(tree), link="site", size="100 packets")
+    assert found.headline.startswith("site: No buffer that was tried is enough")
+    assert " hub, which these flows cross, too, is full." in found.headline
+    assert found.sizes[0].full == ("hub",)
+    assert " over 20 Mbit/s at site, round trip" in str(found)
+    alone = ac.Scenario({**tree, "flows": flows[:1], "link": [links[0], links[1] | {"rate": "40 Mbit/s"}]})
+    assert ac.buffer(scenario=alone, link="site", size="100 packets").sizes[0].full == ()

@@ -22,9 +22,9 @@ import checkers
 from ackclock.core._words import called
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
-from ackclock.questions.causes import experiment, measures, remedy, scales, settling, shapers, symptoms
+from ackclock.questions.causes import ablations, experiment, measures, remedy, scales, settling, shapers, symptoms
 from ackclock.questions.causes import lab as laboratory
-from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
+from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC, sized
 from ackclock.questions.causes.experiment import diagnose
 from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import numbers
@@ -1803,3 +1803,33 @@ def test_a_queue_that_drops_what_cannot_be_marked_is_named() -> None:
     assert row.loc["flows-1", "marks"] > 0 == row.loc["flows-1", "drops"]
     plain = ac.why(rate="100 Mbit/s", rtt="20 ms", flows=4, buffer="20 packets", call=True)
     assert "where it marks" not in plain.sentence
+
+
+def test_acks_do_not_fill_a_buffer_that_is_given_as_a_time() -> None:
+    """ "The cause is CUBIC" of 400 ms: the shorter buffer counted eight packets, which ACKs of a download filled."""
+    links = [
+        {"name": "down", "rate": "200 Mbit/s", "delay": "5 ms", "queue": {"capacity": "80 ms"}},
+        {"name": "up", "rate": "10 Mbit/s", "delay": "5 ms", "queue": {"capacity": "400 ms"}},
+    ]
+    flows = [
+        {"name": "dl", "path": ["down"], "reverse_path": ["up"], "rtt": "25 ms"},
+        {"name": "backup", "path": ["up"], "reverse_path": ["down"], "rtt": "40 ms", "start": "1 s"},
+    ]
+    found = diagnose(ac.Scenario({"scenario": {"duration": "60 s"}, "link": links, "flows": flows}), "up")
+    (delay,) = (finding for finding in found.findings if finding.symptom == "delay")
+    assert [cause.key for cause in delay.causes] == ["buffer", "control"]
+    tree = found.lab.record[found.present.key]["scenario"]
+    queues = [scales.link_of(own, "up")["queue"]["capacity"] for own in (sized(tree, "up", s) for s in (0.01, 0.8))]
+    assert [queue.split()[1] for queue in queues] == ["B", "packets"]
+
+
+def test_flows_that_come_later_are_counted() -> None:
+    """ "The cause is 3 flows at once (with 2 of them)" of a crowd of 40 that comes, and goes, in the measured time."""
+    tree = planted_link(rate="50 Mbit/s", queue={"capacity": "200 packets"}).canonical
+    flow = {"path": ["bottleneck"], "rtt": "40 ms", "congestion": "reno"}
+    tree["flows"] = [flow | {"name": "base", "count": 2}, flow | {"name": "crowd"}]
+    tree["change"] = [{"at": "4 s", "flows": "crowd", "count": count, "over": "1 s"} for count in (40, 1)]
+    tree["change"][1]["at"] = "8 s"
+    change = ablations._flows(ac.Scenario(tree).canonical, "bottleneck", "loss")
+    assert change is not None
+    assert (change.cause, change.done) == ("42 flows at once", "with 5 of them")

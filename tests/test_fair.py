@@ -313,3 +313,12 @@ def test_a_starved_flow_is_named() -> None:
     assert "even share" not in str(once), "one run tells nothing of shares"
     two = replace(answer, counts=(2, 3), places=(place, replace(place, least=(0.5, 0.5))))
     assert "Some flow of Vegas gets less than 10 % of an even share in 1 of 2 places, in each run there." in str(two)
+
+
+def test_cheap_runs_hold_many_swings() -> None:
+    """Two Vegas beside two Reno: "25.9 [23.1, 28.9] %" by three seeds of 11 s that agreed by chance; it is 21.7 %."""
+    answer = ac.fair("vegas", "reno", rate="10 Mbit/s", rtt="40 ms", buffer=1, flows=2)
+    (place,) = answer.places
+    assert place.length > 60.0
+    low, high = place.bounds[0]
+    assert low < 0.217 < high

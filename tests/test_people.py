@@ -570,18 +570,33 @@ def test_pages_that_load_slowly_are_waited_for() -> None:
 
 def test_pages_have_runs_that_hold_some_where_packets_end_the_others_sooner() -> None:
     """ "Fewer than 3 loaded in 10.4 s" of pages that come 10 s apart; Westwood+ loads them in six, not in one."""
-    answer = ac.why(rate="155 Mbit/s", rtt="100 ms", buffer="5 ms", congestion="westwood")
-    assert answer.people is not None
-    now, instead = (answer.people.settings[key] for key in ("now", "instead"))
-    assert now.seconds < 20.0 < now.page_seconds
-    assert instead.page < 1.5
-    assert now.page > 4.0
-    assert f"; pages, which load slowly, in runs of {time(now.page_seconds)} now and " in footnote(answer.people)
+    slow = ac.dumbbell(
+        rate="155 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": "5 ms"},
+        flows=ac.flows(1, "westwood", rtt="100 ms"),
+        duration="60 s",
+    )
+    tree = slow.canonical
+    answer = people({"now": tree}, "bottleneck", Length(140.0, 300.0, 0.1, "a test"), packets=1_950_000)
+    now = answer.settings["now"]
+    assert now.seconds < 20.0
+    assert now.page_seconds == pytest.approx(50.0)
+    assert f"; pages, which load slowly, in runs of {time(now.page_seconds)} now" in footnote(answer)
     page = {"name": "own", "path": ["bottleneck"], "rtt": "100 ms", "congestion": "westwood"}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "10 s"}
-    tree = answer.scenario.canonical
     head = {**tree["scenario"], "duration": "400 s", "measure": "150 s .. 400 s"}
     rows = ac.run(ac.Scenario({**tree, "scenario": head, "flows": [*tree["flows"], page]}), seed=9).transfers
     rows = rows.reset_index()
     (median,) = rows[(rows["class"] == "own") & (rows["sizes"] == "all")]["fct_p50"]
     assert median + 0.2 == pytest.approx(now.page, rel=0.2)
+
+
+def test_pages_on_a_fast_link_come_closer_together() -> None:
+    """ "For people: cannot tell" of a home with 1 Gbit/s: five pages 10 s apart took too many packets."""
+    tree = home("1 Gbit/s", "50 Mbit/s", "8 ms", queue=DEEP).canonical
+    answer = people({"now": tree}, "down", Length(2.0, 5.0, 0.05, "a test"))
+    now = answer.settings["now"]
+    assert (now.seconds, answer.limited) == (pytest.approx(10.0, abs=0.5), False)
+    assert now.runs[0].pages >= 4
+    seldom = people({"now": tree}, "down", Length(2.0, 20.0, 0.05, "a test"), packets=math.inf).settings["now"]
+    assert now.page == pytest.approx(seldom.page, abs=now.half("page") + seldom.half("page"))

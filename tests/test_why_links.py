@@ -19,13 +19,16 @@ from ackclock.present.report.why import page
 from ackclock.present.text.verdict import verdict
 from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
-from ackclock.questions.causes.experiment import _bounded, chosen
+from ackclock.questions.causes.experiment import _bounded, chosen, diagnose
+from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import numbers, queued
+from ackclock.questions.causes.remedy import Balance, Effect
 from ackclock.questions.causes.scales import Length, bits, in_periods, needed, once
-from ackclock.questions.causes.sentences import interval
+from ackclock.questions.causes.sentences import Evidence, interval
 from ackclock.questions.causes.symptoms import Measured
+from ackclock.questions.following import following
 from ackclock.questions.people import people
-from ackclock.questions.remedies import _fq_codel
+from ackclock.questions.remedies import _fq_codel, _lost_behind
 from ackclock.questions.why import _loaded, _quiet, stated
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -717,3 +720,59 @@ def test_cells_of_another_buffer_are_not_near() -> None:
         link = ac.dumbbell(rate="10 Mbit/s", queue={"capacity": size}, flows=alone, duration="9 s")
         trusted[size] = bool(near(link.canonical, "bottleneck").cells)
     assert trusted == {"1 packet": False, "40 ms": True, "400 ms": False}
+
+
+def test_a_queue_whose_packets_hardly_wait_stays() -> None:
+    """ "FQ-CoDel at s1, s2 and core", for 5 % of each: at the first two, before a hub, nothing waits with one there."""
+    links = [{"name": name, "rate": "50 Mbit/s", "queue": {"capacity": "50 ms"}} for name in ("one", "two")]
+    links.append({"name": "core", "rate": "60 Mbit/s", "queue": {"capacity": "200 ms"}})
+    flow = {"congestion": "reno", "rtt": "30 ms", "start": "uniform 0 s .. 1 s"}
+    flows = [flow | {"name": name, "count": 4, "path": [name, "core"]} for name in ("one", "two")]
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "30 s"}, "link": links, "flows": flows}))
+    assert "FQ-CoDel instead at core: " in answer.sentence
+    settings = {link: other for link, _, other, _ in answer.every if other is not None and not other.kept}
+    assert list(settings) == ["core"]
+
+
+def test_throughput_that_is_lost_behind_is_no_gain() -> None:
+    """ "2.0 % more throughput" at a link, "for 5.0 % of the rate" of the next, which the same flows cross."""
+
+    def effect(subject: str, after: float) -> Effect:
+        return Effect("rate", subject, 1.0, after, 0.001, after > 1.0, Evidence("a test", after))
+
+    tree = {"flows": [{"path": ["a", "b"]}, {"path": ["c"]}]}
+    for after, moved in ((1.02, ["a"]), (1.2, [])):
+        effects = (effect("a", after), effect("b", 0.95), effect("c", 1.02))
+        assert _lost_behind(Balance(effects), tree) == moved
+
+
+def test_a_queue_without_words_in_tc_has_a_way_back() -> None:
+    """ "link[0].queue.buffer: "inf packets" is neither a value nor one of the words", of SRED with its defaults."""
+    answer = ac.why(rate="20 Mbit/s", rtt="20 ms", aqm="sred", flows=4)
+    assert answer.recommended is not None
+    assert "then the commands of the present queue again" in answer.recommended.undo
+
+
+def test_a_shaper_that_follows_is_told_by_packets_that_arrive() -> None:
+    """ "Half of the packets of b arrive within 61.7 ms (now nan us)", of a class that got nothing in one run."""
+    scenario = over({"rate": VARYING, "queue": {"capacity": "200 packets"}})
+    tree = scenario.canonical
+    call = {"name": "call", "path": ["link"], "rtt": "50 ms", "packet_size": "200 B"}
+    call["traffic"] = {"kind": "cbr", "rate": "80 kbit/s"}
+    tree = ac.Scenario({**tree, "flows": [*tree["flows"], call]}).canonical
+    lab = Lab("link", length=20.0)
+    present = diagnose(ac.Scenario(tree), "link", lab=lab).present
+    (user,) = (str(flow["name"]) for flow in tree["flows"] if flow["name"] != "call")
+    said = following(lab, tree, "link", present, 1)
+    assert said is not None
+    assert said.waiting == "call"
+
+    def without(*names: str) -> Measured:
+        first, *rest = present.numbers
+        gone = {name: replace(first.classes[name], one_way_p50=math.nan, one_way_p99=math.nan) for name in names}
+        return replace(present, numbers=(replace(first, classes={**first.classes, **gone}), *rest))
+
+    other = following(lab, tree, "link", without("call"), 1)
+    assert other is not None
+    assert other.waiting == user
+    assert following(lab, tree, "link", without("call", user), 1) is None

@@ -562,3 +562,42 @@ def test_what_chance_may_bring_another_link_is_no_reason_for_a_queue() -> None:
     assert not Balance((rate,)).promising_at("line-up")
     assert Balance((rate,)).promising_at("line-down")
     assert Balance((rate, replace(rate, key="loss", before=0.02, after=0.019))).promising_at("line-up")
+
+
+def policed(rate: float) -> ac.Scenario:
+    """A router with a shaper before a line that leads to a provider's policer of 85 Mbit/s."""
+    held = {"rate": f"{rate} Mbit/s", "burst": "30 kB"}
+    links = [
+        {"name": "router", "rate": "1 Gbit/s", "shaper": held, "queue": {"scheduler": "fq_codel"}},
+        {"name": "line", "rate": "100 Mbit/s", "queue": FIFO},
+        {"name": "isp", "rate": "1 Gbit/s", "policer": {"rate": "85 Mbit/s", "burst": "100 kB"}},
+    ]
+    flows = [{"name": "up", "count": 5, "path": ["router", "line", "isp"], **SENDERS, "start": "uniform 0 s .. 1 s"}]
+    return ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows})
+
+
+def test_a_shaper_before_a_policer_is_set_below_the_policer() -> None:
+    """95 Mbit/s before a policer of 85 was advised, "for 2.67 % of the rate of router", where that carries more."""
+    scenario = policed(90)
+    tree = scenario.canonical
+    assert [keeper(tree, name) for name in ("router", "line", "isp")] == [None, None, "router"]
+    why = ac.why(scenario=scenario)
+    assert "The shaper at router set to 95 % of what isp lets through instead at isp: " in why.sentence
+    assert str(why).count("rate 80750kbit") == 1  # of one command
+    assert "of the rate of router" not in why.sentence
+    right = shapers.at_rate(tree, "router", 0.95 * 85e6)
+    now, then = (ac.run(ac.Scenario({**own, "scenario": {"duration": "40 s"}})) for own in (tree, right))
+    assert then.links.loc["isp", "loss_policer"] < 1e-4 < now.links.loc["isp", "loss_policer"]
+    assert then.flows["goodput"].sum() > 1.02 * now.flows["goodput"].sum()
+
+
+def test_what_a_shaper_itself_carries_is_of_its_new_rate() -> None:
+    """CAKE at 12 before a line of 40 Mbit/s: three times as much "for 2.4 % of the rate of router"."""
+    scenario = home(cake(4.8), FIFO)
+    why = ac.why(scenario=scenario)
+    (rate,) = (effect for effect in why.effects if (effect.key, effect.subject) == ("rate", "router"))
+    assert rate.change > rate.before
+    assert "of the rate of router" not in why.sentence
+    right = home(cake(0.95 * RATE), FIFO)
+    goodputs = [ac.run(own).flows["goodput"].sum() for own in (scenario, right)]
+    assert rate.after / rate.before == pytest.approx(goodputs[1] / goodputs[0], rel=0.05)

@@ -87,7 +87,7 @@ impl PyScenario {
             link.aqm = link.aqm.on_link(&LinkView {
                 rate: link.rate.min(shaped),
                 delay: link.delay.seconds(),
-                capacity_packets: f64::INFINITY,
+                capacity_packets: ackclock_averages::packets(link.capacity, 1500),
             });
         }
         ackclock_scenario::to_json(&chosen)

@@ -90,7 +90,7 @@ WHY: Final = Policy(
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
 their means vary less. A link of 10 Gbit/s gets one run a setting, of some five seconds.
 """
-PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000, sure=20_000_000)
+PEOPLE: Final = Policy(seeds=(3,), packets=4_000_000, sure=20_000_000)
 """Each run of the probes of a verdict for people, in each setting."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, whole=300_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
@@ -113,9 +113,10 @@ seeds lock into one pattern and half into another, four are of one kind by chanc
 """
 TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000, single=4_000_000)
 """Each run of `tune`; one whose numbers are stated is as long as it has to be, within more packets."""
-FAIR: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8), packets=600_000, sure=40_000_000)
+FAIR: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8), packets=600_000, sure=40_000_000, cheap=400_000)
 """
-Each run of `fair`; more seeds than the first only where the answer is to be sure, longer ones while shares drift.
+Each run of `fair`; more seeds than the first only where the answer is to be sure, longer ones while shares drift, and
+where they take next to nothing: seeds of a few swings agree by chance.
 """
 BUFFER: Final = Policy(
     seeds=(3, 8), longer=(1, 4, 16), packets=20_000_000, part=5_000_000, sure=200_000_000, cheap=1_000_000

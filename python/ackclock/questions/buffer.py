@@ -76,6 +76,8 @@ those are stated that end the runs, left out the mean in 15 of 100 cases over te
 """
 VAGUE: Final = 0.02
 """A utilisation whose interval reaches farther to a side is measured for longer, where that takes next to nothing."""
+FULL: Final = 0.97
+"""Another link that is used for more than this part of the time holds the flows back, whatever the buffer."""
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
 STEPS: Final = (1_000_000, 4_000_000)
@@ -151,6 +153,8 @@ class Size:
     """... of `delay_p99`, over the seeds alone, so that it is 0 of one run ..."""
     loss_half: float = 0.0
     """... and of `loss`."""
+    full: tuple[str, ...] = ()
+    """Other links that the endless flows cross which are used to `FULL`, on average over the runs."""
     ack_waits: Mapping[str, float] = field(default_factory=dict)
     """Median queueing delay of links where ACKs of the endless flows wait behind other endless flows' data, s."""
 
@@ -550,6 +554,7 @@ class _Lab:
             delay_mean_half=wait.half,
             delay_p99_half=longest.half,
             loss_half=loss.half,
+            full=tuple(name for name, part in _used(runs, changed, self.link).items() if part > FULL),
             ack_waits={
                 name: mean_interval([float(result.json()["links"][name]["delay_s_p50"]) for result in runs]).mean
                 for name in contested(changed, self.link)
@@ -628,6 +633,13 @@ class _Lab:
         queue = solution.traces["queue"].sel(time=slice(*solution.window)).to_numpy()
         settled = _settled([float(part.mean()) for part in np.array_split(queue, PARTS)])
         return Averages(float(row["utilization"]), float(row["delay_s_mean"]), float(row["loss"]), settled)
+
+
+def _used(runs: Sequence[Result], tree: Mapping[str, Any], link: str) -> dict[str, float]:
+    """Return the utilisation of the other links that the endless flows over a link cross, by name."""
+    crossed = {name for flow in bulk(tree, link) for name in flow["path"]} - {link}
+    used = {name: [float(result.json()["links"][name]["utilization"]) for result in runs] for name in sorted(crossed)}
+    return {name: sum(own) / len(own) for name, own in used.items()}
 
 
 def _itself(rates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -372,7 +372,9 @@ def _asked(sides: Sequence[Entry], rate: str, rtt: str, buffer: float, counts: S
 def _answered(asked: _Asked, counts: Sequence[int], often: Sequence[int], budget: float) -> Place:
     place, length, scenario = asked.empty, asked.length, asked.orders[0]
     even = [count / sum(counts) for count in counts]
-    for factor in FAIR.longer:
+    whole = often[0] * length.total * asked.speed
+    cheap = max((factor for factor in FAIR.longer if factor * whole <= FAIR.cheap), default=1)
+    for factor in (factor for factor in FAIR.longer if factor >= cheap):
         longer = replace(length, warm=factor * length.warm, measured=factor * length.measured)
         if longer.total * asked.speed > budget:
             break

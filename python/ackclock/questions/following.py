@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -128,8 +129,14 @@ def following(lab: Lab, tree: Mapping[str, Any], name: str, present: Measured, s
     except AckclockError:
         return None
 
-    streams = (flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in UNRESPONSIVE)
-    flows, waiting = (str(flow["name"]) for flow in (user, next(streams, user)))
+    streams = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in UNRESPONSIVE]
+    flows = str(user["name"])
+    runs_of = (*present.numbers, *after.numbers)
+    names = [str(flow["name"]) for flow in (*streams, *bulk(tree, name))]
+    arrive = [of for of in names if all(math.isfinite(own.classes[of].one_way_p99) for own in runs_of)]
+    if not arrive:  # nothing to tell the waits by
+        return None
+    waiting = arrive[0]
 
     def both(key: str, of: str) -> tuple[float, float]:
         before, then = (

@@ -50,6 +50,8 @@ PAGE: Final = 2_000_000
 """Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
 READS: Final = 10.0
 """Time between pages, s: sooner ones find queues that the windows have not filled again after the page before."""
+READS_LIGHT: Final = 2.0
+"""The same of pages that are a small part of what a link carries in a second, s: they hardly shorten a window."""
 SET_UP: Final = 2
 """Round trips before that connection, or before its first request: name resolution, TLS 1.3."""
 DOWNLOAD: Final = 100_000_000
@@ -75,7 +77,7 @@ PATIENCE: Final = 4.0
 MORE: Final = 3.0
 """Such runs, which are of pages alone, may take so many times as many packets."""
 LIGHT: Final = 0.02
-"""Pages that are less than this part of a link's rate load beside call and pings, else each has its own run."""
+"""Pages that are less than this part of a second of a link load beside call and pings, else each has its own run."""
 ALIKE: Final = 0.25
 """A stream is a call if its rate and the size of its packets differ by no more than this part from `VOICE`'s."""
 LARGER_S: Final = 0.001
@@ -385,11 +387,11 @@ def _with_slow_pages(
     """Tell the time of pages too few of which were loaded in some run of a setting from longer runs of it."""
     first = next(iter(trees.values()))
     slow = {key for key, runs in answer.items() if not all(math.isfinite(experience.page) for experience in runs)}
-    longer = {}
+    longer, reads = {}, _reads(first, user)
     for key in set() if once(first) or _unfit(first, user) else slow & lengths.keys():
         most = MORE * packets / pace(trees[key]) - lengths[key].warm
-        length = replace(lengths[key], measured=min(max(PATIENCE * lengths[key].measured, LOADS * READS), most))
-        if length.measured > max(lengths[key].measured, FEWEST * READS):
+        length = replace(lengths[key], measured=min(max(PATIENCE * lengths[key].measured, LOADS * reads), most))
+        if length.measured > max(lengths[key].measured, FEWEST * reads):
             sets = _probed(trees[key], user, length, own)
             longer[key] = [sets[min(1, len(sets) - 1)]]
     if longer:
@@ -580,6 +582,16 @@ def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
     return min(carried(link) for link in tree["link"] if link["name"] in names)
 
 
+def _light(tree: Mapping[str, Any], user: Mapping[str, Any]) -> bool:
+    """Whether pages hardly load the links that they come over."""
+    return LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
+
+
+def _reads(tree: Mapping[str, Any], user: Mapping[str, Any]) -> float:
+    """Return the time between pages, s."""
+    return READS_LIGHT if _light(tree, user) else READS
+
+
 def _length(
     tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, most_packets: float, longest: float = LONGEST
 ) -> Length | None:
@@ -590,7 +602,7 @@ def _length(
     sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
     longest = max(longest, ROUNDS * _base(user))
-    measured = in_periods(tree, max(min(length.measured, longest), LOADS * (page + READS)))
+    measured = in_periods(tree, max(min(length.measured, longest), LOADS * (page + _reads(tree, user))))
     most = most_packets / pace(tree) - length.warm
     if most < min(length.measured, 1.0):
         return None
@@ -632,14 +644,14 @@ def _probed(
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": _page_control(sender)}
     page |= {"reverse_path": back} if back else {}
     page |= {"style": sender["style"]} if "style" in sender else {}
-    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{READS:g} s"}
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{_reads(tree, user):g} s"}
     rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
     pings = [call | rare | {"name": name} for call, name in zip(calls, PINGS, strict=False)]
     sets: list[list[dict[str, Any]]] = [calls, [page], pings]
     if own:
         sets = [[page]]
-    elif LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE:
+    elif _light(tree, user):
         sets = [[*calls, page, *pings]]
     elif together:
         sets = [[*calls, *pings], [page]]

@@ -242,16 +242,25 @@ def _needed(
     changed, queues, own = _queues(tree, {place: rtt for place, rtt in rtts.items() if place not in left}, incoming)
     parts = {place: tried.parts[place] / own.get(place, 1.0) for place in rtts}
     first = lab.measure(_key("fewer", queues, left), changed, 1, seed, like=tried.after.length)
-    if _balance(lab, tried.changed, first, tried.after, parts).gains:
+    idle = all(_idle(runs, name, tried.queues[name]) for runs in (present, first))
+    if not idle and _balance(lab, tried.changed, first, tried.after, parts).gains:
         return tried
     fewer = _tried(lab, tree, rtts, left, present, seed, incoming)
     if fewer is None:
         return tried
     brought = _balance(lab, tried.changed, fewer.after, tried.after, parts)
-    kept, gone = (tried, fewer) if brought.gains or brought.promising_at(name) else (fewer, tried)
+    kept, gone = (tried, fewer) if not idle and (brought.gains or brought.promising_at(name)) else (fewer, tried)
     key = gone.after.key
     lab.record[key.replace("instead", "fewer" if gone is fewer else "more", 1)] = lab.record.pop(key)
     return kept
+
+
+def _idle(runs: Measured, name: str, queue: Mapping[str, Any]) -> bool:
+    """Whether hardly a packet waits at a link as long as another queue's target, and none is lost: that would rest."""
+    if "target" not in queue:
+        return False
+    most = _core.quantity(queue["target"])[0]
+    return all(run.delay_p99 < most and run.loss == 0 for run in runs.beside.get(name, runs.numbers))
 
 
 def _queues(
@@ -457,8 +466,7 @@ def _other_shaper(
     changed, queues, own = _queues(changed, rest, incoming)
     parts = {name: own.get(name, 1.0) for name in rtts}
     for name in {*firsts.values()} & rtts.keys():  # whose used part is of its own rate
-        rates = [shapers.counted_rate(link_of(scenario, name)) for scenario in (changed, tree)]
-        parts[name] = rates[0] / rates[1]
+        parts[name] = bits_at(changed, name) / bits_at(tree, name)
     after, balance = _compared(lab, "instead: the shaper", changed, present, seed, parts)
     # the wait has moved to the shaper: the delays there are no price of their own
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
@@ -611,9 +619,22 @@ def _balance(
     balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
     # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
+    balance = balance.without("rate", _lost_behind(balance, changed))
     # ACKs that a filter drops are no losses
     filtered = [link for link in parts if any(shapers.filters_acks(link_of(tree, link), tree) for tree in trees)]
     return balance.without("loss", filtered)
+
+
+def _lost_behind(balance: Balance, tree: Mapping[str, Any]) -> list[str]:
+    """The links whose greater throughput is less than what another loses that the same flows cross: no more arrives."""
+    of_links = [effect for effect in balance.effects if effect.key == "rate" and effect.before > 0]
+    rates = {effect.subject: effect.change / effect.before for effect in of_links}
+    paths = [flow["path"] for flow in tree["flows"]]
+
+    def beside(link: str) -> list[float]:
+        return [part for other, part in rates.items() if any(link in path and other in path for path in paths)]
+
+    return [link for link, part in rates.items() if 0 < part < -min(beside(link))]
 
 
 def _without_the_finished(

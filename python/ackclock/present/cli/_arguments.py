@@ -271,7 +271,12 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
             raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}")
 
 
-_OPTIONS: Final = {"link[0].queue.aqm": "aqm", "flows[0].congestion.kind": "congestion"}
+_OPTIONS: Final = {
+    "link[0].queue.aqm": "aqm",
+    "link[0].queue.capacity": "buffer",
+    "link[1].queue.capacity": "buffer",
+    "flows[0].congestion.kind": "congestion",
+}
 """Keys of the scenario of a question in numbers that options give as they are."""
 
 
@@ -284,7 +289,8 @@ def by_options(options: argparse.Namespace, command: str) -> Iterator[None]:
         if options.file is not None or not all(item.key in _OPTIONS for item in error.diagnostics):
             raise
         said = ((_OPTIONS[item.key], item.text.partition(f"{item.key}: ")[2]) for item in error.diagnostics)
-        raise WrongInputError("\n".join(f"ackclock {command}: --{option}: {text}" for option, text in said)) from None
+        lines = dict.fromkeys(f"ackclock {command}: --{option}: {text}" for option, text in said)
+        raise WrongInputError("\n".join(lines)) from None
 
 
 def _in_round_trips(buffer: str, rtt: str) -> str:

@@ -35,7 +35,8 @@ def text(buffer: Buffer) -> str:
     rate = rate_text(buffer.rate)
     if buffer.frames:
         rate += f" (what frames at {rate_text(buffer.frames)} carry)"
-    head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate}, round trip {time(buffer.rtt)}"
+    where = f" at {buffer.link}" if len(buffer.scenario.canonical["link"]) > 1 else ""
+    head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate}{where}, round trip {time(buffer.rtt)}"
     own = styles(buffer.scenario.canonical["flows"])
     head += f', TCP endpoints in style "{own}"' * bool(own)
     return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
@@ -43,7 +44,8 @@ def text(buffer: Buffer) -> str:
 
 def sentences(buffer: Buffer) -> list[str]:
     """Return the size that is enough, its price beside the rules of thumb, and what this rests on."""
-    return [_enough(buffer), *_price(buffer), _equations(buffer), _rests(buffer)]
+    where = f"{buffer.link}: " if len(buffer.scenario.canonical["link"]) > 1 else ""
+    return [f"{where}{_enough(buffer)}", *_price(buffer), _equations(buffer), _rests(buffer)]
 
 
 def table(buffer: Buffer) -> pd.DataFrame:
@@ -130,7 +132,7 @@ def _enough(buffer: Buffer) -> str:
         more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
         if largest is last and largest.loss == 0:
             more = "; a larger one would change nothing, since with this one no packet is dropped"
-        why_not = _acks(buffer, largest) or _probes(buffer)
+        why_not = _full(largest) or _acks(buffer, largest) or _probes(buffer)
         return f"{head}: with {_size(largest)} it is {_used(largest)}{more}.{smaller}{why_not}"
     if high is buffer.sizes[0]:
         return (
@@ -145,6 +147,13 @@ def _enough(buffer: Buffer) -> str:
         f"{head}, and {_used(low)} with {counted(low.packets, 'packet')}{'; between them it cannot be told' * open_}"
         f".{smaller}"
     )
+
+
+def _full(size: Size) -> str:
+    """Say which other link holds the flows back: no buffer here makes up for that."""
+    if not size.full:
+        return ""
+    return f" {listed(list(size.full))}, which these flows cross, too, {'are' if size.full[1:] else 'is'} full."
 
 
 def _acks(buffer: Buffer, size: Size) -> str:

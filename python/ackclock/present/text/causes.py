@@ -130,7 +130,7 @@ STATEMENTS: Final = {
         "{used:share_over_seeds} of the time."
     ),
     "healthy-but": (
-        "No symptom was found: half of the packets wait at most {wait:over_seeds} (1 in 100: "
+        "No symptom was found for most of the time: half of the packets wait at most {wait:over_seeds} (1 in 100: "
         "{tail:over_seeds}), {lost}, and the link is used {used:share_over_seeds} of the time."
     ),
     "lost": "{loss:share_over_seeds} are lost",

@@ -181,9 +181,9 @@ def _effect(effect: Effect) -> str:
     """A change in words."""
     apart, less = abs(effect.change), "less" if effect.change < 0 else "more"
     if effect.key == "delay_p50":
-        return f"{time_over_seeds(apart, effect.half, WIDE)} {less} median delay"
+        return f"{_time(apart, effect.half)} {less} median delay"
     if effect.key == "delay_p99":
-        return f"{time_over_seeds(apart, effect.half, WIDE)} {less} at the 99th percentile"
+        return f"{_time(apart, effect.half)} {less} at the 99th percentile"
     if effect.key == "rate":
         if effect.before <= 0:
             return "throughput, of which there is none now"
@@ -199,7 +199,7 @@ def _effect(effect: Effect) -> str:
         return f"{share(effect.after)} in place of {share(effect.before)} of the transfers of {effect.subject} end"
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
-        return f"99 % of the packets of {effect.subject} arrive within {within}{_apart(effect, time)}"
+        return f"99 % of the packets of {effect.subject} arrive within {within}{_apart(effect, _time)}"
     if effect.key == "goodput":
         return f"{_part(effect)} {less} goodput of {effect.subject}"
     if effect.key == "jain":
@@ -216,15 +216,19 @@ def _freed(balance: Balance) -> str:
     )
 
 
-def _index(value: float) -> str:
-    return index_within(value, 0.0)
+def _index(value: float, half: float) -> str:
+    return f"{index_within(value, 0.0)} ± {index_within(half, 0.0)}"
 
 
-def _apart(effect: Effect, show: Callable[[float], str]) -> str:
+def _time(seconds: float, half: float) -> str:
+    return time_over_seeds(seconds, half, WIDE)
+
+
+def _apart(effect: Effect, show: Callable[[float, float], str]) -> str:
     """A change with its interval, where that is wide."""
     if not effect.half > WIDE * abs(effect.change):
         return ""
-    return f", {show(abs(effect.change))} ± {show(effect.half)} {'less' if effect.change < 0 else 'more'}"
+    return f", {show(abs(effect.change), effect.half)} {'less' if effect.change < 0 else 'more'}"
 
 
 def _loss(effect: Effect) -> tuple[str, str, str]:

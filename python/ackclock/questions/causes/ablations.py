@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import ENDLESS, bits, bulk, carried, keeper, later, once, packet_size, quantities, room, steps
+from .scales import ENDLESS, bits, bulk, carried, keeper, later, most_flows, once, packet_size, quantities, room, steps
 from .symptoms import FEW_PACKETS
 
 SLOWER: Final = 10
@@ -588,11 +588,11 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     if symptom in ("delay", "loss", "stream"):
         finite = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ("transfer", "http")]
         there = bulk(changed, name) or finite
-        total = sum(int(flow["count"]) for flow in there)
+        total = _most(changed, there)
         for flow in there:
             flow["count"] = max(int(flow["count"]) // 10, 1)
         _count_changes(changed, there, lambda count: max(count // 10, 1))
-        left = sum(int(flow["count"]) for flow in there)
+        left = _most(changed, there)
         if left == total:
             return None
         kinds = {flow["traffic"]["kind"] for flow in there}
@@ -608,6 +608,12 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     _count_changes(changed, bulk(changed, name), lambda count: 8 * count)
     alone = "single-flow" if len(_over(tree, name)) == 1 else "single-endless"
     return _said(changed, alone if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
+
+
+def _most(tree: Tree, there: Sequence[Tree]) -> int:
+    """Return the largest numbers of some classes of flows over time, together."""
+    most = most_flows(tree)
+    return sum(most[str(flow["name"])] for flow in there)
 
 
 def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], int]) -> None:

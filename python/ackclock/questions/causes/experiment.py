@@ -468,7 +468,7 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return answer(causes, of_path=ablations is specific)
     idle = symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link)
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
-    rest = [ablation for ablation in (*specific, *general) if not (idle and ablation.key == "policer")]
+    rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(two(rest).of(Verdict.REMOVES))
 
 

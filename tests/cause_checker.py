@@ -121,19 +121,19 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         for fault in wrong_words(words, found[1], now, then, runs.link):
             yield f"{sentence['text']}: {fault}"
         for link in _left_empty(runs, symptom["runs"][0], cause["runs"][0], now):
-            yield f"{sentence['text']}: {found[1]} endless flows hardly send over {link}"
+            yield f"{sentence['text']}: {found[1]} hardly anything is carried over {link}"
 
 
 def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = -0.01) -> Iterator[str]:
     """
-    The link, and those that its endless flows' ACKs cross, over which such flows carry little of what they did.
+    The link over which all flows carry little of what they did, and those that its endless flows' ACKs cross, of such.
 
     Less than half of it, or a quarter, but `about` so much.
     """
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
     for link in dict.fromkeys([runs.link, *back]):
-        names = [flow["name"] for flow in endless if link in flow["path"]]
+        names = [flow["name"] for flow in (now["flows"] if link == runs.link else endless) if link in flow["path"]]
         there = {str(flow["name"]) for flow in runs.record[after]["scenario"]["flows"]}
         of = [name for name in names if name in there]
         if not of:

@@ -316,7 +316,7 @@ def _following(text: str, answer: Mapping[str, Any]) -> list[str]:
     faults = []
     for shaper in answer["following"]:
         said = re.search(
-            rf"^No commands for {re.escape(shaper['link'])}: (.*with one that does.*)$",
+            rf"^No commands of tc alone for {re.escape(shaper['link'])}: (.*with one that does.*)$",
             text,
             re.MULTILINE | re.IGNORECASE,
         )

@@ -101,9 +101,7 @@ def test_a_change_that_empties_the_link_proves_nothing(monkeypatch: pytest.Monke
     assert "that it ends with a buffer of 4.8 ms" in said
     assert said.endswith("proves nothing, as the flows send less than half as much then.")
     found = replace(finding, causes=(causes.Cause("control", "CUBIC", "with Vegas", (finding.evidence,)),))
-    assert (
-        "proves nothing" not in experiment.sentence(found, "down").text
-    )  # beside a cause that was found it only confuses
+    assert "proves nothing" not in experiment.sentence(found, "down").text  # beside another cause it only confuses
     assert cause_checker.wrong(answer.json()) == []
 
 
@@ -1833,3 +1831,45 @@ def test_flows_that_come_later_are_counted() -> None:
     change = ablations._flows(ac.Scenario(tree).canonical, "bottleneck", "loss")
     assert change is not None
     assert (change.cause, change.done) == ("42 flows at once", "with 5 of them")
+
+
+def test_a_link_that_others_still_fill_is_not_left() -> None:
+    """ "The buffer of 100 ms and Reno together": a short one ended the wait, and a bulk flow gave way to 40."""
+    tree = planted_link(rate="20 Mbit/s", queue={"capacity": "100 ms"}).canonical
+    flow = {"path": ["bottleneck"], "rtt": "40 ms"}
+    web = {"kind": "http", "size": "exponential 200 kB", "think": "1 s"}
+    tree["flows"] = [
+        flow | {"name": "sessions", "count": 40, "traffic": web, "start": "uniform 0 s .. 1 s"},
+        flow | {"name": "bulk", "congestion": "reno"},
+    ]
+    (delay,) = (own for own in diagnose(ac.Scenario(tree)).findings if own.symptom == "delay")
+    assert "buffer" in {cause.key for cause in delay.causes}
+    assert not [cause.key for cause in delay.causes if "control" in cause.key and "buffer" in cause.key]
+
+
+def test_streams_that_are_no_load_are_no_cause_of_a_wait() -> None:
+    """ "The cause is traffic without congestion control (call)", of 80 kbit/s: without it flows lock in another way."""
+    tree = planted_link(rate="25 Mbit/s", queue={"capacity": "100 ms"}).canonical
+    flow = {"path": ["bottleneck"], "rtt": "40 ms"}
+    stream = flow | {"name": "stream", "packet_size": "200 B"}
+    for rate, load in (("80 kbit/s", False), ("5 Mbit/s", True)):
+        tree["flows"] = [flow | {"name": "bulk"}, stream | {"traffic": {"kind": "cbr", "rate": rate}}]
+        own = ac.Scenario(tree).canonical
+        assert all((ablations._cross(own, "bottleneck", key) is not None) == load for key in ("delay", "idle"))
+        assert ablations._cross(own, "bottleneck", "stream") is not None
+
+
+def test_what_a_change_adds_later_can_be_taken_away() -> None:
+    """ "Cause not found" of sessions that a change makes forty: without them the change named no class."""
+    tree = planted_link(rate="20 Mbit/s", queue={"capacity": "100 ms"}).canonical
+    flow = {"path": ["bottleneck"], "rtt": "40 ms"}
+    web = {"kind": "http", "size": "200 kB", "think": "1 s"}
+    tree["flows"] = [flow | {"name": "bulk"}, flow | {"name": "sessions", "count": 5, "traffic": web}]
+    tree["change"] = [
+        {"at": "4 s", "flows": "sessions", "count": 40},
+        {"at": "5 s", "link": "bottleneck", "rate": "19 Mbit/s"},
+    ]
+    change = ablations._short(ac.Scenario(tree).canonical, "bottleneck", "loss")
+    assert change is not None
+    assert change.done == "without sessions"
+    assert [own.get("link") for own in ac.Scenario(change.tree).canonical["change"]] == ["bottleneck"]

@@ -253,6 +253,25 @@ def test_keys_of_a_scheduler_beside_its_name_are_listed(
     assert {right, "target", "capacity"} <= {*said.split("allowed: ")[1].strip().split(", ")}
 
 
+def test_a_name_that_is_taken_is_listed_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """ "There is no link "zz"; allowed: "a", "a"."""
+    path = tmp_path / "twice.toml"
+    link = '[[link]]\nname = "a"\nrate = "9 Mbit/s"\n'
+    flow = '[[flows]]\npath = ["a"]\nrtt = "9 ms"\n[[change]]\nat = "2 s"\nlink = "zz"\nrate = "2 Mbit/s"\n'
+    path.write_text(f'[scenario]\nduration = "5 s"\n{link}{link}{flow}', encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err.rstrip().endswith('there is no link "zz"; allowed: "a"')
+
+
+def test_a_buffer_of_no_size_is_named_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """ "link[0].queue.capacity: a data rate ...", of a question without a file."""
+    for rates in (["--rate", "9mbit"], ["--down", "9mbit", "--up", "2mbit"]):
+        assert main(["why", *rates, "--rtt", "20ms", "--buffer", "1mb"]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("ackclock why: --buffer: a data rate where ")
+        assert said.count("\n") == 1
+
+
 def test_fluid_measures_within_the_duration_that_is_given(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     """The measurement "ends after the run; allowed: times up to 10 s", of a duration of 20 s."""
     changes = ["--set", "scenario.measure=15 s .. 20 s", "--set", "flows.short.traffic=bulk"]

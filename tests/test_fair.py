@@ -232,7 +232,7 @@ def test_one_seed_decides_nothing() -> None:
     assert one.sentence.text == (
         "It is not decided whether Reno gets its part (75 %); that takes more seeds (--until-sure)."
     )
-    assert 'style "linux", 1 seed\n' in str(one)
+    assert 'style "linux", 1 seed of 10 s\n' in str(one)
     several = replace(one, places=(replace(place, seeds=3),), seeds=3)
     assert several.sentence.text == "Reno gets more than its part (75 %)."
     sides = replace(one, controls=("reno", "cubic", "vegas"), counts=(2, 1, 1))

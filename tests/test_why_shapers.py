@@ -155,9 +155,15 @@ def test_a_shaper_that_is_slower_than_its_line_or_as_fast_as_its_port_is_not_for
     """A port of 1 Gbit/s behind CAKE at 950 Mbit/s is no shaper for the line of 40 Mbit/s before it."""
     line = {"name": "line", "rate": "40 Mbit/s", "queue": FIFO}
     flows = [{"name": "down", "count": 4, "path": ["line", "router"], **SENDERS}]
-    for rate in (12, 950):
+    others = {
+        **flows[0],
+        "name": "others",
+        "path": ["router"],
+    }  # "for 57.6 % of the rate" of a hub that two lines share
+    for rate, also in ((12, []), (950, []), (60, [others])):
         router = {"name": "router", "rate": "1 Gbit/s", "queue": cake(rate)}
-        tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [line, router], "flows": flows}).canonical
+        scenario = {"scenario": {"duration": "9 s"}, "link": [line, router], "flows": [*flows, *also]}
+        tree = ac.Scenario(scenario).canonical
         assert shapers.after(tree, "line") == "router"
         assert keeper(tree, "line") is None
 

@@ -476,6 +476,9 @@ def _other_shaper(
         words = str(state(f"remedies.{case}", link=first, rate=bits_at(changed, first)))
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
         settings[name] = replace(_over(other, tree, first, shapes=True), place=first)
+    for first in {*firsts.values()} & rtts.keys():
+        words = str(state("remedies.lets-through", rate=bits_at(changed, first)))
+        settings[first] = replace(_averaged_at(lab, changed, first, after, seed, words), kept=True)
     settings |= _at_links(lab, tree, changed, queues, parts, after, seed, incoming)
     places = listed(list(dict.fromkeys(firsts.values())))
     case = "shaper-set-policed" if any(policed(link_of(tree, name)) for name in firsts) else "shaper-set"

@@ -58,8 +58,11 @@ impl Net {
         self.index.get(name).copied()
     }
 
+    /// Each name once.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|(name, _)| name.as_str())
+        let names = self.names.iter().map(|(name, _)| name.as_str());
+        let first = |(place, name): &(usize, &str)| self.find(name) == Some(*place);
+        names.enumerate().filter(first).map(|(_, name)| name)
     }
 
     pub(super) fn nodes(&self) -> Vec<&str> {

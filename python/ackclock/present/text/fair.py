@@ -132,7 +132,12 @@ def _there(fair: Fair, sides: Sequence[int]) -> str:
 def _seeds(fair: Fair) -> str:
     """How many runs the places have."""
     most = max([fair.seeds, *(place.seeds for place in fair.places)])
-    return f"{fair.seeds} to {most} seeds" if most > fair.seeds else counted(fair.seeds, "seed")
+    seeds = f"{fair.seeds} to {most} seeds" if most > fair.seeds else counted(fair.seeds, "seed")
+    lengths = sorted({place.length for place in fair.places if place.measured})
+    if not lengths:
+        return seeds
+    span = time(lengths[0]) + (f" to {time(lengths[-1])}" if len(lengths) > 1 else "")
+    return f"{seeds} of {span}"
 
 
 def _table(fair: Fair, which: int) -> TextTable:

@@ -47,6 +47,7 @@ WIDE: Final = 0.1
 STATEMENTS: Final = {
     "before-shaper": "before the shaper at {link}, which lets {rate:rate} through",
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
+    "lets-through": "as now, but it lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "shaper-set-policed": "The shaper at {links} set to {part:.0%} of what {kept} lets through",
     "shaper-and": "{shaper} and {queue} at {links}",

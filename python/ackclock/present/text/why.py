@@ -12,7 +12,7 @@ from ...core.statement import state
 from ...core.units import interval, share, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
-from ...questions.causes.scales import bits, carried, later, policed
+from ...questions.causes.scales import bits, carried, later, most_flows, policed
 from ...questions.causes.shapers import lumps_flows, managed, shapeable
 from ...questions.following import Following
 from ...questions.setting import Setting
@@ -90,8 +90,8 @@ STATEMENTS: Final = {
     "how-short": "median wait beside half the round trip, {runs}",
     "how-standing": "queue exceeded in 98 % of the samples, {runs}",
     "follows": (
-        "No commands for {link}: a shaper before it would have to follow its rate, which varies. With one that does "
-        "(cake-autorate, at a router before {link}) the flows of {flows} get {after:rate} of goodput (now "
+        "No commands of tc alone for {link}: a shaper before it has to follow its rate, which varies. With one that "
+        "does (cake-autorate, at a router before {link}) the flows of {flows} get {after:rate} of goodput (now "
         "{before:rate}){others}; half of the packets of {waiting} arrive within {median:time} (now "
         "{median_now:time}), 99 % within {late:time} (now {late_now:time}){lost}.{verdict}"
     ),
@@ -330,14 +330,16 @@ def _device(setting: Setting) -> str:
 
 def classes(why: Why) -> TextTable:
     """Return what the classes of flows get, now and instead; a column in which no class has an entry is left out."""
-    counts = {str(flow["name"]): int(flow["count"]) for flow in why.scenario.canonical["flows"]}
-    settings = _settings(why)
+    tree = why.scenario.canonical
+    most, settings = most_flows(tree), _settings(why)
+    first = {str(flow["name"]): int(flow["count"]) for flow in tree["flows"]}
+    counts = {name: str(most[name]) if most[name] == count else f"up to {most[name]}" for name, count in first.items()}
 
     def column(show: Callable[[ClassNumbers], str], of: Setting) -> dict[str, str]:
         return {name: show(of.classes[name]) for name in why.present.classes}
 
     columns = (
-        {"flows": {name: str(counts[name]) for name in why.present.classes}}
+        {"flows": {name: counts[name] for name in why.present.classes}}
         | {f"goodput {key}": column(_goodput, of) for key, of in settings.items()}
         | {
             f"lost {key}": column(lambda class_numbers: _known(class_numbers.loss, share), of)

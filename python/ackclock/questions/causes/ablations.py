@@ -9,6 +9,7 @@ has: its buffer, its AQM, its senders' control, their number.
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ SLOWER: Final = 10
 Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses, and by
 which other links are faster to see whether these hold back.
 """
+NO_LOAD: Final = 0.02
+"""Streams of less than this part of a link's rate are no load."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 
@@ -301,6 +304,9 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
         return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
         return None
+    rate = sum(int(flow["count"]) * max(quantities(flow["traffic"]["rate"]) or [math.inf]) for flow in there)
+    if rate < NO_LOAD * carried(link_of(tree, name)):
+        return None  # it fills no queue: without it flows may lock into another pattern
     return _without(tree, there, "unresponsive")
 
 
@@ -357,8 +363,8 @@ def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
     changed["flows"] = [flow for flow in changed["flows"] if flow["name"] not in gone]
     for link in changed["link"]:
         _leave_classes(link["queue"], gone)
-    if any(change.get("flows") in gone for change in changed.get("change", [])):
-        return None
+    if kept := [change for change in changed.pop("change", []) if change.get("flows") not in gone]:
+        changed["change"] = kept
     return _said(changed, what, "without", names=_names(entries))
 
 

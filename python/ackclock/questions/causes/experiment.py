@@ -414,13 +414,15 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
+    # of a wait that is one thing with one seed and another with the next, a single run tells nothing
+    seeds = WHY.seeds[0] if settling.VAGUE * before < present.of(symptom).half < math.inf else 1
     told, emptied, undecided = set(), list[str](), dict[str, str]()
     vain, joint = list[str](), list[str]()
     # shares move for long, and so may a start: compared as late
     like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
-        verdict, cause = _try(lab, candidate, symptom, before, seed, like)
+        verdict, cause = _try(lab, candidate, symptom, before, seed, like, seeds)
         if cause is not None and _emptied(lab, tree, present, cause):
             # one run of some seconds may hold few of the flows' turns
             verdict, cause = _try(lab, candidate, symptom, before, seed, like, WHY.seeds[0])
@@ -487,11 +489,12 @@ def _candidates(
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs."""
+    """Whether a change ends a symptom as what was carried leaves the link, or endless flows the way of their ACKs."""
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
-        names = [str(flow["name"]) for flow in bulk(tree, link)]
+        crosses = [flow for flow in tree["flows"] if link in flow["path"]]
+        names = [str(flow["name"]) for flow in (crosses if link == lab.link else bulk(tree, link))]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
         then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
@@ -597,14 +600,15 @@ def _far(first: Measured, symptom: Symptom, before: float, times: float = FAR) -
     return all(value > left for value in _with_halves(first, symptom))
 
 
-def _gone(first: Measured, symptom: Symptom, before: float) -> bool:
+def _gone(runs: Measured, symptom: Symptom, before: float) -> bool:
     """
-    Return True if one run, and each half of it, leaves so little of a wait or idle time that more seeds would not help.
+    Return True if runs, and the halves of each, leave so little of a wait or idle time that more seeds would not help.
 
     Losses and shares may be others with other seeds: of BBR 0.4 % with one and 5 % with the next.
     """
-    limit, values = first.limit(symptom), _with_halves(first, symptom)
-    told = symptom.key in ("delay", "idle") and first.enough and len(values) > 1
+    limit, first = runs.limit(symptom), _with_halves(runs, symptom)
+    values = [*first, *(symptom.value(own) for own in runs.numbers[1:])]
+    told = symptom.key in ("delay", "idle") and runs.enough and len(first) > 1
     return told and (max(values) < limit / FAR or limit < min(values) <= max(values) < LITTLE * before / FAR)
 
 
@@ -669,7 +673,7 @@ def sentence(finding: Finding, link: str, adds: object = "", *, more: bool = Fal
         text = state(f"causes.{case}", head=head, causes=listed(parts))
     if finding.untried:
         text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
-    if finding.emptied and not finding.causes:
+    if finding.emptied and all(JOINT in cause.key for cause in finding.causes):
         text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}

@@ -359,7 +359,10 @@ class Balance:
     def of_one_run(self) -> tuple[Effect, ...]:
         """Return the goodputs that classes lose, or gain, in single runs: other seeds need not have them."""
         rates = [own for own in self.effects if own.key == "goodput" and math.isinf(own.half) and own.before > 0]
-        return tuple(rate for rate in rates if self._beyond(rate) >= LESS or rate.change >= LESS * rate.before)
+        rates = [rate for rate in rates if self._beyond(rate) >= LESS or rate.change >= LESS * rate.before]
+        links = [effect for effect in self.effects if effect.key == "rate" and effect.better and effect.before > 0]
+        spans = [(own.change / own.before, own.half / own.before) for own in links]  # which is said of these already
+        return tuple(r for r in rates if not any(abs(r.change / r.before - part) <= half for part, half in spans))
 
     def _beyond(self, rate: Effect) -> float:
         """Return the part of its goodput that a class loses, less the largest that a link does."""

@@ -642,16 +642,22 @@ def keeper(tree: Mapping[str, Any], name: str) -> str | None:
     Return the link whose shaper is to keep a link's queue short, however it is set; None without one.
 
     It stands before the slowest link behind it, or behind the link as one for what a line brings: slower than the port
-    that it is at, and no slower than the line, whose packets it could not delay else.
+    that it is at, and no slower than the line, whose packets it could not delay else. No endless flows cross it that
+    do not cross the link: it would hold these, too.
     """
     line = link_of(tree, name)
     if (first := before(tree, name)) is not None:
-        return first if carried(line) == _slowest_behind(tree, name, first) else None
-    if (behind := after(tree, name)) is None or not fixed(line, tree):
+        return first if carried(line) == _slowest_behind(tree, name, first) and _alone(tree, name, first) else None
+    if (behind := after(tree, name)) is None or not fixed(line, tree) or not _alone(tree, name, behind):
         return None
     port, let = link_of(tree, behind)["rate"], bits(link_of(tree, behind))
     slower = isinstance(port, str) and let < RIGHT[0] * quantities(port)[0]
     return behind if slower and let >= RIGHT[0] * carried(line) else None
+
+
+def _alone(tree: Mapping[str, Any], name: str, shaper: str) -> bool:
+    """Whether all endless flows over the link of a shaper cross another link, too."""
+    return all(name in flow["path"] for flow in bulk(tree, shaper))
 
 
 def _slowest_behind(tree: Mapping[str, Any], name: str, shaper: str) -> float:

@@ -37,7 +37,7 @@ UNKNOWN: Final = 0.5
 """It is not known at all if that is more than this part of it, wherever its limit is."""
 VAGUE_S: Final = 0.002
 """... and more than this, s; longer runs of it are made ..."""
-VAGUE_PACKETS: Final = 4_000_000
+VAGUE_PACKETS: Final = 6_000_000
 """... while all of them together take no more packets than this."""
 
 
@@ -95,13 +95,16 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
         if effort.longer > now.longer or effort.seeds > now.seeds:
             return effort
 
+    vague = _vague(measured.numbers)
+    seeds = min(now.seeds, WHY.seeds[1]) if vague else now.seeds  # of what moves slowly, time tells more than seeds
+
     def affords(factor: float) -> bool:
-        if _vague(measured.numbers) and now.seeds * factor * packets <= VAGUE_PACKETS:
+        if vague and seeds * factor * packets <= VAGUE_PACKETS:
             return True
         return unsettled and not lab.hopeless(tree, factor, measured.numbers, min(now.seeds, WHY.seeds[0]))
 
-    factor = further(WHY, now.longer, now.seeds * packets, affords)
-    return Effort(now.seeds, factor) if factor else None
+    factor = further(WHY, now.longer, seeds * packets, affords)
+    return Effort(seeds, factor) if factor else None
 
 
 def further(policy: Policy, now: float, packets: float, affords: Callable[[float], bool]) -> float | None:

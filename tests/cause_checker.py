@@ -126,14 +126,15 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
 
 def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = -0.01) -> Iterator[str]:
     """
-    The link over which all flows carry little of what they did, and those that its endless flows' ACKs cross, of such.
+    The link over which TCP carries little of what it did, and those that its endless flows' ACKs cross, of such flows.
 
     Less than half of it, or a quarter, but `about` so much.
     """
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
+    tcp = [flow for flow in now["flows"] if "congestion" in flow]
     for link in dict.fromkeys([runs.link, *back]):
-        names = [flow["name"] for flow in (now["flows"] if link == runs.link else endless) if link in flow["path"]]
+        names = [flow["name"] for flow in (tcp if link == runs.link else endless) if link in flow["path"]]
         there = {str(flow["name"]) for flow in runs.record[after]["scenario"]["flows"]}
         of = [name for name in names if name in there]
         if not of:
@@ -766,7 +767,8 @@ def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[s
         checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99", "one_way_p99")
     ]
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
-        if not any(abs(_seconds(number, unit) - half) < 6e-3 * half for half in halves):
+        last = _seconds(f"1e-{len(number.partition('.')[2])}", unit)  # digit that is printed
+        if not any(abs(_seconds(number, unit) - half) < 0.51 * last + 1e-9 for half in halves):
             yield f"{text}: ± {number} {unit} is of no change"
 
 

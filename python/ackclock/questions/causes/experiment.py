@@ -489,11 +489,11 @@ def _candidates(
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """Whether a change ends a symptom as what was carried leaves the link, or endless flows the way of their ACKs."""
+    """Whether a change ends a symptom as TCP leaves the link, or endless flows the way of their ACKs."""
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
-        crosses = [flow for flow in tree["flows"] if link in flow["path"]]
+        crosses = [flow for flow in tree["flows"] if link in flow["path"] and "congestion" in flow]
         names = [str(flow["name"]) for flow in (crosses if link == lab.link else bulk(tree, link))]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)

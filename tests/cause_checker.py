@@ -158,9 +158,11 @@ def wrong_words(cause: str, done: str, now: Tree, then: Tree, link: str) -> Iter
     kept = [flow["name"] for flow in then["flows"]]
     gone = " and ".join(flow["name"] for flow in now["flows"] if flow["name"] not in kept)
     streams = all(flow["traffic"]["kind"] in STREAMS for flow in then["flows"])
-    if (cause, done, streams) == (f"the other traffic ({gone})", f"without {gone}", True):
-        return
     rest = {"cause": cause, "done": done}
+    others = {"cause": f"the other traffic ({gone})", "done": f"without {gone}"}
+    if gone and streams and all(words in rest[side] for side, words in others.items()):  # all at once, or with another
+        rest = {side: rest[side].replace(words, "") for side, words in others.items()}
+        now = {**now, "flows": [flow for flow in now["flows"] if flow["name"] in kept]}
     for pair in _changes(now, then, link):
         for side, pattern in zip(rest, pair, strict=True):
             match = re.search(pattern, rest[side])
@@ -676,7 +678,10 @@ def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
         if abs(stated["peak"] - highest) > checkers.CLOSE * highest + 1e-6:
             yield f"{part['link']}, {setting}: the highest queue is {highest:.4g} s, not {stated['peak']:.4g} s"
         flows = [flow for flow in ones[0]._scenario["flows"] if part["link"] in flow["path"]]
-        yield from _spread_of_goodputs({str(flow["name"]): stated["classes"][flow["name"]] for flow in flows}, ones)
+        judges = checkers._judges(answer, runs) if part is answer and setting == "present" else {}
+        elsewhere = {name for name, (_, by) in judges.items() if by.link != part["link"]}
+        names = [str(flow["name"]) for flow in flows if flow["name"] not in elsewhere]
+        yield from _spread_of_goodputs({name: stated["classes"][name] for name in names}, ones)
         hosts = {str(flow.get(side, "own")) for flow in flows for side in ("source", "destination")}
         if stated["jain"] is not None and hosts == {"own"}:
             jain = 1 - own.mean(key, _uneven)

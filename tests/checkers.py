@@ -73,15 +73,19 @@ def _instead(answer: dict[str, Any]) -> str:
 
 
 def _judges(answer: dict[str, Any], runs: _Runs) -> dict[str, tuple[str, _Runs]]:
-    """Of each class that does not cross the answer's link the runs that judged the first other one that it crosses."""
-    flows = answer["runs"][_first(answer)]["scenario"]["flows"]
-    others = {flow["name"]: flow["path"] for flow in flows if answer["link"] not in flow["path"]}
-    return {
-        name: (_first(part), _Runs(part["runs"], part["link"], runs))
-        for part in reversed(answer["beside"])
-        for name, path in others.items()
-        if part["link"] in path
-    }
+    """Of each class the longest runs, all seeds together, that judged a link that it crosses, if any did."""
+    judges: dict[str, tuple[str, _Runs]] = {}
+
+    def measured(part: dict[str, Any]) -> float:
+        record = part["runs"][_first(part)]
+        begin, end = record["scenario"]["scenario"]["measure"].split(" .. ")
+        return len(record["seeds"]) * (ac._core.quantity(end)[0] - ac._core.quantity(begin)[0])
+
+    for part in sorted([answer, *answer["beside"]], key=measured, reverse=True) if answer["beside"] else []:
+        for flow in answer["runs"][_first(answer)]["scenario"]["flows"]:
+            if part["link"] in flow["path"]:
+                judges.setdefault(flow["name"], (_first(part), _Runs(part["runs"], part["link"], runs)))
+    return judges
 
 
 def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs, judges: dict[str, tuple[str, _Runs]]) -> None:

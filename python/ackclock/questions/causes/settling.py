@@ -11,6 +11,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.scenario import link_of
 from ...experiment.sequential import WHY, Effort
 from .measures import known
 from .scales import room
@@ -126,5 +127,6 @@ def lone(tree: Mapping[str, Any]) -> bool:
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:
-    """Whether some link's buffer on the way of a flow has no limit: waits grow there for ever."""
-    return any(math.isinf(room(tree, link)) for link in crossed(tree["flows"]))
+    """Whether some buffer on the way of a flow has no limit: waits grow there for ever. Leaves of a tree have one."""
+    there = [link for link in crossed(tree["flows"]) if not link_of(tree, link)["queue"].get("classes")]
+    return any(math.isinf(room(tree, link)) for link in there)

@@ -792,3 +792,22 @@ def test_a_tree_on_the_way_back_leaves_time_for_the_numbers() -> None:
     assert present.length.measured > 60.0
     links[1]["queue"] = {"capacity": "unlimited"}
     assert diagnose(ac.Scenario(tree), "down").present.length.measured < 60.0
+
+
+def test_a_line_that_becomes_slower_than_its_shaper_has_one_that_follows() -> None:
+    """ "No symptom was found" and no remedy of a line whose rate halves behind a shaper: a call waited 180 ms."""
+    links = [
+        {"name": "router", "rate": "1 Gbit/s", "queue": {"scheduler": {"kind": "cake", "bandwidth": "38 Mbit/s"}}},
+        {"name": "line", "rate": "40 Mbit/s", "queue": {"capacity": "400 kB"}},
+    ]
+    call = {"name": "call", "packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    flows = [{**own, "path": ["router", "line"], "rtt": "40 ms"} for own in ({"name": "up", "count": 3}, call)]
+    tree = {"scenario": {"duration": "60 s", "measure": "10 s .. 60 s"}, "link": links, "flows": flows}
+    steady = ac.why(scenario=ac.Scenario(tree))
+    assert steady.following == ()
+    slower = ac.why(scenario=ac.Scenario({**tree, "change": [{"at": "30 s", "link": "line", "rate": "20 Mbit/s"}]}))
+    (shaper,) = slower.following
+    assert (shaper.link, shaper.waiting) == ("line", "call")
+    assert shaper.one_way_p99[1] < 0.5 * shaper.one_way_p99[0]
+    assert "No commands of tc alone for line: a shaper before it has to follow its rate" in str(slower)
+    assert "cake-autorate with these lines" in str(slower)

@@ -50,7 +50,7 @@ from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
 from .causes.shapers import crossed as reached
 from .causes.shapers import filters_acks, held, let_through
-from .causes.symptoms import SYMPTOMS, Measured, loses_here, of_few_packets
+from .causes.symptoms import SYMPTOMS, Measured, loses_here, of_few_packets, wait_limit
 from .endpoint_style import styled, styles
 from .following import Following, following, follows
 from .home import DOWN, doing, home
@@ -370,7 +370,7 @@ def why(
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
-    shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
+    shapers = tuple(_following(lab, tree, judged, seed, advises=advises))
     rests_on = _checked(judged, tree, seed, own_senders=own_senders) + _left_out(link, crossed, also, judged)
     trust = near(tree, name)
     return Why(
@@ -407,14 +407,19 @@ def _of(scenario: Scenario, present: Measured, link: str, *, options: Mapping[st
     return _judged(diagnosis, scenario.canonical, link, seed)
 
 
-def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int) -> Iterator[Following]:
-    """Try shapers that follow, where another setting is better and no commands set it."""
+def _following(
+    lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int, *, advises: bool
+) -> Iterator[Following]:
+    """
+    Try shapers that follow, where a setting is better that no commands set, or a fixed shaper becomes too fast.
+
+    Where the answer `advises` no other setting, the latter alone.
+    """
     for part in judged:
-        if (
-            part.other is not None
-            and not (part.other.tc or part.other.kept)
-            and follows(link_of(tree, part.link), tree)
-        ):
+        present = part.diagnosis.present
+        late = known(present.numbers, "delay_p99").mean > wait_limit(present.numbers[0])
+        bare = late if part.other is None else advises and not (part.other.tc or part.other.kept)
+        if bare and follows(link_of(tree, part.link), tree):
             shaper = following(lab, tree, part.link, part.diagnosis.present, seed)
             if shaper is not None:
                 yield shaper

@@ -236,12 +236,13 @@ def _without_commands(why: Why) -> list[str]:
     lines = []
     for name, _, other, recommended in why.every:
         setting = other if why.depends else recommended
-        if setting is None or setting.tc or setting.kept:
-            continue
-        link = link_of(tree, name)
-        if name in shapers:
+        bare = setting is not None and not (setting.tc or setting.kept)
+        if name in shapers and (bare or other is None):
             lines += _set_before(shapers[name])
             continue
+        if not bare:
+            continue
+        link = link_of(tree, name)
         wifi = link.get("service", "none") != "none" and link["service"]["kind"] == "wifi"
         held = "follows-already" if link.get("autorate", "none") != "none" else "varies"
         case = "wifi" if wifi else "own-queue" if shapeable(link, tree) else held

@@ -22,6 +22,7 @@ CAUSES = {
     "wire-loss": "losses on the wire",
     "jitter": "delay that varies",
     "stalls": "sends nothing",
+    "changes": "the later (?:rate|delay)",
     "access": "access links",
     "elsewhere": "which the same flows cross",
     "receive-window": "receivers' window|receive buffers",

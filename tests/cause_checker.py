@@ -311,6 +311,15 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         there = [old["name"] for old, new in pairs if old.get(key, "none") != new.get(key, "none")]
         if there:
             yield words, rf"without the {key} of {re.escape(' and '.join(there))}(?=$| and )"
+    # what some links change to is taken away
+    moved = [
+        {(own["at"], own["link"]) for own in tree.get("change", []) if "link" in own and {"rate", "delay"} & own.keys()}
+        for tree in (now, then)
+    ]
+    gone = {str(place) for _, place in moved[0] - moved[1]}
+    if gone:
+        names = " and ".join(dict.fromkeys(str(own["link"]) for own in now["change"] if own.get("link") in gone))
+        yield rf"the later (?:rate and delay|rate|delay) of {re.escape(names)}", f"with {re.escape(names)} as at first"
     # a queue that holds back is taken away, and its rate stays
     faster = [
         old for old, new in pairs if old["rate"] != new["rate"] and abs(_rate(new) - _rate(old)) > 1e-6 * _rate(old)
@@ -825,6 +834,10 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     dear = max(paid, default=0.0) > 15.1 or more > 1.1
     if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of a stream", costs)):
         yield f"{text}: it is recommended"
+    parts = [answer, *answer.get("beside", [])]
+    idle = [part for part in parts if {finding["symptom"] for finding in part["findings"]} == {"idle"}]
+    if paid and idle:  # it may be what is wrong there already
+        return
     if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others:
         yield f"{text}: it costs little, and is not recommended"
 

@@ -1448,7 +1448,8 @@ def test_a_setting_is_measured_for_as_long_as_next_to_nothing_allows() -> None:
         ("1 Mbit/s", Effort(8, 16)),  # 160 s of 83 packets/s each
         ("40 Mbit/s", Effort(5, 8)),  # 80 s of 3333
         ("300 Mbit/s", Effort(6, 1)),  # 10 s of 25000
-        ("400 Mbit/s", None),
+        ("400 Mbit/s", Effort(5, 1)),  # three have one and the same wait, as by chance
+        ("800 Mbit/s", None),
     ):
         lab, measured = lasting_for(rate)
         assert settling.longer(lab, measured, unsettled=False) == effort
@@ -1473,7 +1474,7 @@ def test_seeds_of_a_short_time_make_way_for_fewer_of_a_longer_one() -> None:
 
 
 def test_a_setting_that_moves_is_measured_for_longer_while_packets_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    lab, measured = lasting_for("400 Mbit/s")
+    lab, measured = lasting_for("800 Mbit/s")
     monkeypatch.setattr(Lab, "hopeless", lambda *_: False)
     assert settling.longer(lab, measured, unsettled=True) == Effort(3, 2)
     assert settling.longer(lab, replace(measured, factor=16.0), unsettled=True) is None
@@ -1873,3 +1874,41 @@ def test_what_a_change_adds_later_can_be_taken_away() -> None:
     assert change is not None
     assert change.done == "without sessions"
     assert [own.get("link") for own in ac.Scenario(change.tree).canonical["change"]] == ["bottleneck"]
+
+
+def test_what_a_change_brings_is_a_cause() -> None:
+    """ "The cause is Vegas" of a link that stands idle once its wire is four times as long."""
+    link = {"name": "leo", "rate": "80 Mbit/s", "delay": "15 ms", "queue": {"capacity": "40 ms"}}
+    flow = {"name": "vegas", "count": 4, "congestion": "vegas", "path": ["leo"], "rtt": "40 ms"}
+    tree = {"scenario": {"duration": "60 s", "measure": "10 s .. 60 s"}, "link": [link], "flows": [flow]}
+    later = ac.Scenario({**tree, "change": [{"at": "30 s", "link": "leo", "delay": "60 ms"}]})
+    answer = ac.why(scenario=later)
+    assert "the cause is the later delay of leo (with leo as at first: below 5.0 %)" in answer.sentence
+    used = [ac.run(own).links.loc["leo", "utilization"] for own in (later, ac.Scenario(tree))]
+    assert used[0] < 0.9
+    assert used[1] > 0.95
+    assert cause_checker.wrong(answer.json()) == []
+    both = {**tree, "change": [{"at": "30 s", "link": "leo", "delay": "60 ms", "loss": "1 %"}]}
+    both["link"] = [link | {"loss": "0 %"}]
+    change = ablations._changes(ac.Scenario(both).canonical, "leo", "idle")
+    assert change is not None
+    (kept,) = ac.Scenario(change.tree).canonical["change"]
+    assert kept.keys() == {"at", "link", "loss"}
+
+
+def test_a_buffer_that_only_cuts_makes_no_pair() -> None:
+    """ "Pie with its present settings and the buffer of 100 ms together": half the buffer changes nothing."""
+    answer = ac.why(rate="5 Mbit/s", rtt="20 ms", aqm="pie", flows=4, call=True)
+    (delay,) = (finding for finding in answer.diagnosis.findings if finding.symptom == "delay")
+    assert "half the buffer" in " ".join(delay.vain)
+    assert not [cause.key for cause in delay.causes if "buffer" in cause.key]
+
+
+def test_what_stands_idle_is_not_to_stand_idle_for_longer() -> None:
+    """A buffer of 10 ms left 6.5 % idle, and FQ-CoDel was recommended, for 14 %."""
+    options = {"rate": "100 Mbit/s", "rtt": "100 ms", "buffer": "10 ms"}
+    answer = ac.why(**options)
+    assert [finding.symptom for finding in answer.diagnosis.findings] == ["idle"]
+    assert answer.recommended is None
+    assert answer.depends
+    assert ac.why(**options, prefer="delay").recommended is not None

@@ -581,7 +581,7 @@ def test_pages_have_runs_that_hold_some_where_packets_end_the_others_sooner() ->
     now = answer.settings["now"]
     assert now.seconds < 20.0
     assert now.page_seconds == pytest.approx(50.0)
-    assert f"; pages, which load slowly, in runs of {time(now.page_seconds)} now" in footnote(answer)
+    assert f"; pages in runs of {time(now.page_seconds)} now" in footnote(answer)
     page = {"name": "own", "path": ["bottleneck"], "rtt": "100 ms", "congestion": "westwood"}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "10 s"}
     head = {**tree["scenario"], "duration": "400 s", "measure": "150 s .. 400 s"}

@@ -118,7 +118,8 @@ def test_losses_on_the_wire_end_a_cycle_long_before_the_link_is_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "cause", "value"), [("loss", "wire-loss", "2 %"), ("rate", "elsewhere", "5 Mbit/s"), ("loss", "", "0 %")]
+    ("key", "cause", "value"),
+    [("loss", "wire-loss", "2 %"), ("rate", "changes elsewhere", "5 Mbit/s"), ("loss", "", "0 %")],
 )
 @pytest.mark.usefixtures("brief_people")
 def test_what_is_taken_away_does_not_come_back_with_a_change(key: str, cause: str, value: str) -> None:
@@ -131,7 +132,7 @@ def test_what_is_taken_away_does_not_come_back_with_a_change(key: str, cause: st
     found = [
         cause.key for finding in answer.diagnosis.findings if finding.symptom == "idle" for cause in finding.causes
     ]
-    assert found == [cause] * bool(cause)
+    assert found == cause.split()
 
 
 def test_the_rate_of_a_slow_link_has_its_own_unit() -> None:

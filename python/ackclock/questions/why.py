@@ -366,7 +366,7 @@ def why(
     noticed = served(lab, tree, answer, {part.link: part.present for part in judged}, remedies, seed, sure=until_sure)
     remedies = [with_page(remedy, noticed) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
-    of_remedies = [remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies]
+    of_remedies = [remedy.sentence(_wanted(remedy, judged, prefer), prefer) for remedy in remedies]
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
@@ -586,11 +586,22 @@ def _remedies(
     return [replace(entry, balance=entry.balance.without("jain", open_)) for entry in crossed]
 
 
+def _wanted(remedy: Remedy, judged: Sequence[Judged], prefer: Preference | None) -> bool:
+    """
+    Whether a remedy is recommended.
+
+    Without a preference not one for which a link stands idle for longer that stands idle, if that is all its trouble.
+    """
+    idle = [part.link for part in judged if {own.symptom for own in part.diagnosis.findings} == {"idle"}]
+    paid = [cost.subject for cost in remedy.balance.costs if cost.key == "rate"]
+    return remedy.balance.wanted(prefer) and (prefer is not None or not {*idle} & {*paid})
+
+
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:
     """The judged links with the other setting of their queues, and whether it is recommended."""
     for remedy in remedies:
         if remedy.name == "FQ-CoDel":
-            wanted = remedy.balance.wanted(prefer)
+            wanted = _wanted(remedy, judged, prefer)
             advised = [(part, remedy.settings.get(part.link)) for part in judged]
             return [
                 replace(link, other=new, recommended=new if wanted and new and not new.kept else None)

@@ -20,6 +20,8 @@ STATEMENTS: Final = {
     "no-tunnel": "with these flows in the open",
     "controls": "different congestion controls, {controls}",
     "one-control": "with {control} for all",
+    "later": "the later {what} of {links}",
+    "as-at-first": "with {links} as at first",
     "unresponsive": "traffic without congestion control ({names})",
     "transfers": "transfers that come and go ({names})",
     "endless": "endless flows that fill the queue ({names})",

@@ -194,7 +194,7 @@ def footnote(people: People) -> str:
     else:
         slow = {name: own for name, own in people.settings.items() if time(own.page_seconds) != times[name]}
         longer = [f"{time(own.page_seconds)} {name}" for name, own in slow.items()]
-        whose += f"; pages, which load slowly, in runs of {listed(longer)}" if longer else ""
+        whose += f"; pages in runs of {listed(longer)}" if longer else ""
     if people.like and not people.slow and NAMES[2] not in people.own:
         name, rtt, control = people.like
         what = "pages" if people.own else "call and pages"

@@ -93,6 +93,27 @@ def _keep(tree: Tree, links: Collection[str], key: str) -> None:
     changes[:] = [change for change in changes if change.get("link") not in links or key not in change]
 
 
+def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let the links that the flows over a link cross keep the rate and the delay that they have at first."""
+    del symptom
+    crossed = shapers.crossed(_over(tree, name))
+    later: dict[str, set[str]] = {}
+    kept = []
+    for change in tree.get("change", []):
+        keys = {"rate", "delay"} & change.keys() if change.get("link") in crossed else set()
+        if keys:
+            later.setdefault(str(change["link"]), set()).update(keys)
+        rest = {key: value for key, value in change.items() if key not in keys}
+        if rest.keys() - {"at", "every", "link"}:
+            kept.append(rest)
+    if not later:
+        return None
+    changed = {key: value for key, value in copy.deepcopy(tree).items() if key != "change"}
+    what = " and ".join(sorted(set.union(*later.values()), reverse=True))
+    facts = {"what": what, "links": " and ".join(later)}
+    return _said(changed | ({"change": kept} if kept else {}), "later", "as-at-first", **facts)
+
+
 def _access(tree: Tree, name: str, symptom: str) -> Change | None:
     del symptom
     return _unlimited(tree, name, "access_rate", "the access links of {value}", "with unlimited access links")
@@ -175,7 +196,7 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             times *= SLOWER
         for link in there:
             link["rate"] = _faster(link["rate"], times)
-            if isinstance(link.get("policer"), Mapping):
+            if len(there) > 1 and isinstance(link.get("policer"), Mapping):  # which is taken away alone
                 link["policer"]["rate"] = _faster(link["policer"]["rate"], times)
         names = [link["name"] for link in there]
         for change in changed.get("change", []):
@@ -708,6 +729,7 @@ SPECIFIC: Final = (
     LinkAblation("wire-loss", _wire("loss", "losses on the wire")),
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
     LinkAblation("stalls", _wire("stalls", "times in which the link sends nothing")),
+    LinkAblation("changes", _changes),
     LinkAblation("access", _access),
     LinkAblation("elsewhere", _elsewhere(1)),
     LinkAblation("elsewhere", _elsewhere(None)),

@@ -414,15 +414,15 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
-    # of a wait that is one thing with one seed and another with the next, a single run tells nothing
-    seeds = WHY.seeds[0] if settling.VAGUE * before < present.of(symptom).half < math.inf else 1
-    told, emptied, undecided = set(), list[str](), dict[str, str]()
+    told, emptied, undecided, forced = set(), list[str](), dict[str, str](), set[str]()
     vain, joint = list[str](), list[str]()
     # shares move for long, and so may a start: compared as late
     like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
-        verdict, cause = _try(lab, candidate, symptom, before, seed, like, seeds)
+        if candidate.joint and forced & {*candidate.key.split(JOINT)}:  # any wait ends in it, whatever the other is
+            return Verdict.KEEPS, None
+        verdict, cause = _try(lab, candidate, symptom, before, seed, like, _least(present, symptom))
         if cause is not None and _emptied(lab, tree, present, cause):
             # one run of some seconds may hold few of the flows' turns
             verdict, cause = _try(lab, candidate, symptom, before, seed, like, WHY.seeds[0])
@@ -432,6 +432,7 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
             vain.append(str(state("causes.half-buffer")))
+            forced.add(cause.key)
             return Verdict.KEEPS, None
         if verdict is Verdict.KEEPS and f"{symptom.key}: {candidate.change.done}" in lab.record:
             (joint if candidate.joint else vain).append(candidate.change.done)
@@ -472,6 +473,12 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(two(rest).of(Verdict.REMOVES))
+
+
+def _least(present: Measured, symptom: Symptom) -> int:
+    """Return the seeds that tell what is left of a symptom: more than one where its own differ much."""
+    own = present.of(symptom)
+    return WHY.seeds[0] if settling.VAGUE * own.mean < own.half < math.inf else 1
 
 
 def _candidates(

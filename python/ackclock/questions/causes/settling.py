@@ -40,6 +40,8 @@ VAGUE_S: Final = 0.002
 """... and more than this, s; longer runs of it are made ..."""
 VAGUE_PACKETS: Final = 6_000_000
 """... while all of them together take no more packets than this."""
+ALIKE_PACKETS: Final = 3_000_000
+"""More seeds of a wait that is the same in all are made while these take no more packets than this."""
 
 
 def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
@@ -56,6 +58,11 @@ def _vague(runs: Sequence[Numbers]) -> bool:
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
     apart = min(abs(wait.mean - limit) / AHEAD, UNKNOWN * wait.mean)
     return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart))
+
+
+def _alike(runs: Sequence[Numbers]) -> bool:
+    """Whether some seeds, but no more than a few, have one and the same long wait, as by chance."""
+    return 1 < len(runs) < STATED and runs[0].delay_p50 > VAGUE_S and len({own.delay_p50 for own in runs}) == 1
 
 
 def _moving(measured: Measured) -> bool:
@@ -96,6 +103,8 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
         if effort.longer > now.longer or effort.seeds > now.seeds:
             return effort
 
+    if _alike(measured.numbers) and not lone(tree) and STATED * now.longer * packets <= ALIKE_PACKETS:
+        return Effort(STATED, now.longer)
     vague = _vague(measured.numbers)
     seeds = min(now.seeds, WHY.seeds[1]) if vague else now.seeds  # of what moves slowly, time tells more than seeds
 

@@ -126,13 +126,13 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
 
 def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = -0.01) -> Iterator[str]:
     """
-    The link over which TCP carries little of what it did, and those that its endless flows' ACKs cross, of such flows.
+    The link over which TCP without an end carries little of what it did, and those that its endless flows' ACKs cross.
 
     Less than half of it, or a quarter, but `about` so much.
     """
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
-    tcp = [flow for flow in now["flows"] if "congestion" in flow]
+    tcp = [flow for flow in now["flows"] if flow["traffic"]["kind"] in ("bulk", "app-limited", "http")]
     for link in dict.fromkeys([runs.link, *back]):
         names = [flow["name"] for flow in (tcp if link == runs.link else endless) if link in flow["path"]]
         there = {str(flow["name"]) for flow in runs.record[after]["scenario"]["flows"]}

@@ -330,7 +330,7 @@ def idle_limit(tree: dict[str, Any], name: str, line: float) -> float:
     (entry,) = (link for link in tree["link"] if link["name"] == name)
     if entry.get("policer", "none") == "none" or tree.get("change") or not isinstance(entry["rate"], str):
         return 0.05
-    return max(0.05, 1 - 0.95 * float(ac._core.quantity(entry["policer"]["rate"])[0]) / line)
+    return max(0.05, 1 - 0.85 * float(ac._core.quantity(entry["policer"]["rate"])[0]) / line)
 
 
 LATE = 0.05
@@ -523,7 +523,9 @@ def over_time(ones: list[Any], runs: _Runs, key: str) -> float:
 def _gap(run: Any, runs: _Runs) -> float:
     """Half of the gap around a median: half a per cent of the packets more or less decide on which side it lies."""
     edges, counts = run.delay_histograms[runs.link]
-    below = np.cumsum(counts) / max(np.sum(counts), 1)
+    if not np.sum(counts):  # nothing crosses the link
+        return 0.0
+    below = np.cumsum(counts) / np.sum(counts)
     least, low, high, most = (float(edges[np.argmax(below >= part)]) for part in (0.45, 0.495, 0.505, 0.55))
     return (high - low) / 2 if high - low > (most - least) / 4 else 0.0
 

@@ -24,7 +24,7 @@ from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, 
 from .lab import Lab
 from .measures import known, lost, not_marked, on_way
 from .policing import behind_policer, spare
-from .scales import Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
+from .scales import ENDLESS, Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .starving import least_of, starving
@@ -56,6 +56,8 @@ MOST_END: Final = 0.5
 """Where fewer than this part of the transfers of a class come to their end, that is said."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
+LASTING: Final = (*ENDLESS, "http")
+"""Traffic of TCP that has no end."""
 CARRIED: Final = 0.5
 """Endless flows that carry less than this part of what they did over a link leave it, ..."""
 CARRIED_BACK: Final = 0.25
@@ -496,11 +498,11 @@ def _candidates(
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """Whether a change ends a symptom as TCP leaves the link, or endless flows the way of their ACKs."""
+    """Whether a change ends a symptom as TCP without an end leaves the link, or endless flows the way of their ACKs."""
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
-        crosses = [flow for flow in tree["flows"] if link in flow["path"] and "congestion" in flow]
+        crosses = [flow for flow in tree["flows"] if link in flow["path"] and flow["traffic"]["kind"] in LASTING]
         names = [str(flow["name"]) for flow in (crosses if link == lab.link else bulk(tree, link))]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)

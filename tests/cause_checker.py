@@ -835,8 +835,8 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of a stream", costs)):
         yield f"{text}: it is recommended"
     parts = [answer, *answer.get("beside", [])]
-    idle = [part for part in parts if {finding["symptom"] for finding in part["findings"]} == {"idle"}]
-    if paid and idle:  # it may be what is wrong there already
+    troubles = [{finding["symptom"] for finding in part["findings"]} for part in parts]
+    if (paid and {"idle"} in troubles) or (losses and {"loss"} in troubles):  # it may be what is wrong there already
         return
     if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others:
         yield f"{text}: it costs little, and is not recommended"

@@ -581,7 +581,7 @@ def test_a_tail_that_stays_stands_beside_a_median_that_falls() -> None:
     wait = Effect("delay_p50", "l", 0.0137, 0.002, 0.001, True, evidence)
     tail = Effect("delay_p99", "l", 0.0595, 0.066, 0.009, None, evidence)
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, tail))), wanted=True, prefer=None).text
-    assert said == "FQ-CoDel instead: 11.7 ms less median delay (at the 99th percentile still 66 ms)."
+    assert said == "FQ-CoDel instead: 11.7 ms less median delay (at the 99th percentile still 66.0 ms ± 9.0 ms)."
     falls = replace(tail, after=0.02, better=True)
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, falls))), wanted=True, prefer=None).text
     assert "not at" not in said

@@ -586,15 +586,19 @@ def _remedies(
     return [replace(entry, balance=entry.balance.without("jain", open_)) for entry in crossed]
 
 
+_TROUBLES: Final = {"rate": "idle", "loss": "loss"}
+"""Symptoms by what becomes worse."""
+
+
 def _wanted(remedy: Remedy, judged: Sequence[Judged], prefer: Preference | None) -> bool:
     """
     Whether a remedy is recommended.
 
-    Without a preference not one for which a link stands idle for longer that stands idle, if that is all its trouble.
+    Without a preference not one that worsens what is wrong with a link, if that is one thing: its idle time, its loss.
     """
-    idle = [part.link for part in judged if {own.symptom for own in part.diagnosis.findings} == {"idle"}]
-    paid = [cost.subject for cost in remedy.balance.costs if cost.key == "rate"]
-    return remedy.balance.wanted(prefer) and (prefer is not None or not {*idle} & {*paid})
+    troubles = {part.link: {own.symptom for own in part.diagnosis.findings} for part in judged}
+    paid = [cost for cost in remedy.balance.costs if troubles.get(cost.subject) == {_TROUBLES.get(cost.key)}]
+    return remedy.balance.wanted(prefer) and (prefer is not None or not paid)
 
 
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:

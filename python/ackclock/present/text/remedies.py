@@ -145,7 +145,8 @@ def _tails(balance: Balance) -> dict[tuple[str, str], str]:
     """The 99th percentiles that do not fall, beside median waits that do."""
     tails = [effect for effect in balance.effects if effect.key == "delay_p99" and effect.better is None]
     long = [tail for tail in tails if tail.after >= MIN_DELAY_GAIN_S]
-    return {("delay_p50", tail.subject): f" (at the 99th percentile still {time(tail.after)})" for tail in long}
+    said = {tail.subject: f" (at the 99th percentile still {_time(tail.after, tail.half)})" for tail in long}
+    return {("delay_p50", link): words for link, words in said.items()}
 
 
 def _whose(remedy: Remedy, link: str) -> str:

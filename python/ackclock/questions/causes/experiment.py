@@ -585,14 +585,16 @@ def _try(
         one = lab.measure(name, changed, seeds, seed, like=like)
         if _far(one, symptom, before):
             return Verdict.KEEPS, None
-        after = one if _gone(one, symptom, before) else repeat(WHY.first, measured, more)
+        gone = _gone(one, symptom, before) and removes(_ahead(_evidence(one, symptom, before), one, symptom), symptom)
+        after = one if gone else repeat(WHY.first, measured, more)
     except ScenarioError:
         return Verdict.KEEPS, None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
     if not after.enough:
         return (Verdict.KEEPS if _far(after, symptom, before, 1.0) else Verdict.UNDECIDED), None
     if not removes(_ahead(evidence, after, symptom), symptom):
-        return (Verdict.UNDECIDED if _may_remove(evidence) else Verdict.KEEPS), None
+        open_ = _may_remove(evidence) or removes(evidence, symptom)  # which then still grows
+        return (Verdict.UNDECIDED if open_ else Verdict.KEEPS), None
     return Verdict.REMOVES, Cause(
         candidate.key, f"{words}{',' * (',' in words)} together" if candidate.joint else words, done, (evidence,)
     )

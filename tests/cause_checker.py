@@ -318,8 +318,8 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     ]
     gone = {str(place) for _, place in moved[0] - moved[1]}
     if gone:
-        names = " and ".join(dict.fromkeys(str(own["link"]) for own in now["change"] if own.get("link") in gone))
-        yield rf"the later (?:rate and delay|rate|delay) of {re.escape(names)}", f"with {re.escape(names)} as at first"
+        those = re.escape(" and ".join(dict.fromkeys(own["link"] for own in now["change"] if own.get("link") in gone)))
+        yield rf"the later (?:rate and delay|rate|delay) of {those}", f"with {those} as at first"
     # a queue that holds back is taken away, and its rate stays
     faster = [
         old for old, new in pairs if old["rate"] != new["rate"] and abs(_rate(new) - _rate(old)) > 1e-6 * _rate(old)
@@ -836,6 +836,8 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         yield f"{text}: it is recommended"
     parts = [answer, *answer.get("beside", [])]
     troubles = [{finding["symptom"] for finding in part["findings"]} for part in parts]
+    if not any(troubles) and max(paid, default=0.0) > 5.9:  # much for what is all right
+        return
     if (paid and {"idle"} in troubles) or (losses and {"loss"} in troubles):  # it may be what is wrong there already
         return
     if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others:

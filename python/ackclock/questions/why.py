@@ -586,6 +586,8 @@ def _remedies(
     return [replace(entry, balance=entry.balance.without("jain", open_)) for entry in crossed]
 
 
+DEAR: Final = 0.06
+"""More than this part of the throughput, more than a shaper takes, is much for what is all right."""
 _TROUBLES: Final = {"rate": "idle", "loss": "loss"}
 """Symptoms by what becomes worse."""
 
@@ -595,9 +597,12 @@ def _wanted(remedy: Remedy, judged: Sequence[Judged], prefer: Preference | None)
     Whether a remedy is recommended.
 
     Without a preference not one that worsens what is wrong with a link, if that is one thing: its idle time, its loss.
+    Nor one that costs more than a shaper where nothing is wrong.
     """
     troubles = {part.link: {own.symptom for own in part.diagnosis.findings} for part in judged}
     paid = [cost for cost in remedy.balance.costs if troubles.get(cost.subject) == {_TROUBLES.get(cost.key)}]
+    if not any(troubles.values()):
+        paid += [cost for cost in remedy.balance.costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
     return remedy.balance.wanted(prefer) and (prefer is not None or not paid)
 
 

@@ -8,7 +8,7 @@ the cause is "not found". All runs use the same seeds, so that differences are p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -422,8 +422,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
-        if candidate.joint and forced & {*candidate.key.split(JOINT)}:  # any wait ends in it, whatever the other is
-            return Verdict.KEEPS, None
+        if candidate.joint and (known_of := _by_parts(candidate, forced, undecided)):
+            return known_of, None
         verdict, cause = _try(lab, candidate, symptom, before, seed, like, _least(present, symptom))
         if cause is not None and _emptied(lab, tree, present, cause):
             # one run of some seconds may hold few of the flows' turns
@@ -475,6 +475,13 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(two(rest).of(Verdict.REMOVES))
+
+
+def _by_parts(two: Ablated, forced: Collection[str], undecided: Collection[str]) -> Verdict | None:
+    """Judge two changes by what is known of each alone; None where they are to be run."""
+    if {*forced} & {*two.key.split(JOINT)}:  # any wait ends in it, whatever the other is
+        return Verdict.KEEPS
+    return Verdict.UNDECIDED if any(done in two.change.done for done in undecided) else None  # it may end it alone
 
 
 def _least(present: Measured, symptom: Symptom) -> int:

@@ -1922,3 +1922,11 @@ def test_what_ends_a_symptom_though_it_grows_a_little_is_not_kept() -> None:
     found = diagnose(ac.Scenario({"scenario": {"duration": "120 s"}, "link": [link], "flows": [flow]}))
     (idle,) = (finding for finding in found.findings if finding.symptom == "idle")
     assert [cause.key for cause in idle.causes] == ["stalls"]
+
+
+def test_sending_on_a_slow_link_is_no_wait() -> None:
+    """ "Half of the packets of flows-1 wait 1.82 s or more" of a buffer of 1.5 s: each takes 375 ms to send itself."""
+    answer = ac.why(rate="32 kbit/s", rtt="20 ms", congestion="reno")
+    assert "class-waits" not in {sentence.predicate for sentence in answer.sentences}
+    tree = answer.scenario.canonical
+    assert scales.unqueued(tree, tree["flows"][0]) == pytest.approx(0.010 + 1500 * 8 / 32e3)

@@ -80,7 +80,7 @@ LIGHT: Final = 0.02
 """Pages that are less than this part of a second of a link load beside call and pings, else each has its own run."""
 ALIKE: Final = 0.25
 """A stream is a call if its rate and the size of its packets differ by no more than this part from `VOICE`'s."""
-LARGER_S: Final = 0.001
+LARGER_S: Final = 0.003
 """Its packets tell the delay of a ping where they take no longer than this more than that to send there and back, s."""
 CALLS_OF_A_LINK: Final = 4
 """Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""

@@ -24,7 +24,7 @@ from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, 
 from .lab import Lab
 from .measures import known, lost, not_marked, on_way
 from .policing import behind_policer, spare
-from .scales import ENDLESS, Length, alike, bulk, by_changes, by_wires, carried, needed, once, policed, quantities, room
+from .scales import ENDLESS, Length, alike, bulk, by_changes, carried, needed, once, policed, room, unqueued
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .starving import least_of, starving
@@ -761,7 +761,7 @@ def _classes_that_wait(diagnosis: Diagnosis) -> Iterator[Sentence]:
             continue
         name = str(flow["name"])
         longer = max(by_changes(tree, flow["path"], *own.window)[1] for own in present.numbers)
-        way = max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"]) + max(longer, 0.0)
+        way = unqueued(tree, flow) + max(longer, 0.0)
         waits = [
             own.classes[name].one_way_p50 - way - sum(present.beside[place][run].delay_p99 for place in others)
             for run, own in enumerate(present.numbers)

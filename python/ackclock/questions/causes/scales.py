@@ -288,6 +288,13 @@ def by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
     return mean
 
 
+def unqueued(tree: Mapping[str, Any], flow: Mapping[str, Any]) -> float:
+    """Return a one-way delay without a wait, s: half the round trip of a class, wires, its packets' own sending."""
+    links = [link for link in tree["link"] if link["name"] in flow["path"]]
+    sending = sum(8 * max(quantities(flow["packet_size"])) / carried(link) for link in links)
+    return max(quantities(flow["rtt"]), default=0.0) / 2 + by_wires(tree, flow["path"]) + sending
+
+
 def by_changes(tree: Mapping[str, Any], names: Collection[str], begin: float, end: float) -> tuple[float, float]:
     """Return by how much changes of links' delays lengthen a way between two times, s: on average, and at most."""
     mean = most = 0.0

@@ -20,6 +20,7 @@ import basis_checker
 import cause_checker
 import checkers
 from ackclock.core._words import called
+from ackclock.experiment.ablation import Ablated, Change, Verdict
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
 from ackclock.questions.causes import ablations, experiment, measures, remedy, scales, settling, shapers, symptoms
@@ -1930,3 +1931,20 @@ def test_sending_on_a_slow_link_is_no_wait() -> None:
     assert "class-waits" not in {sentence.predicate for sentence in answer.sentences}
     tree = answer.scenario.canonical
     assert scales.unqueued(tree, tree["flows"][0]) == pytest.approx(0.010 + 1500 * 8 / 32e3)
+
+
+def test_a_name_that_begins_another_leaves_no_pair_open() -> None:
+    """Whether "without call" ends it is open, of which "without call-in" says nothing."""
+    for second, verdict in (("without call-in", None), ("without call", Verdict.UNDECIDED)):
+        two = Ablated("a+b", Change({}, "a and b", f"with BBR and {second}"))
+        assert experiment._by_parts(two, set(), {"without call": "b"}) == verdict
+
+
+def test_the_heading_of_the_commands_recommends_what_the_sentence_does() -> None:
+    """ "BBR at the senders" to set, where the sentence asked the user: it loses where loss is all that is wrong."""
+    lost = remedy.Effect("loss", "l", 0.02, 0.025, 0.001, False, Evidence("a test", 0.025))
+    wait = remedy.Effect("delay_p50", "l", 0.05, 0.01, 0.001, True, Evidence("a test", 0.01))
+    senders = remedies.Remedy("BBR", {}, {}, remedy.Balance((wait, lost)))
+    assert senders.wanted(None)
+    assert not replace(senders, troubles={"l": frozenset({"loss"})}).wanted(None)
+    assert replace(senders, troubles={"l": frozenset({"loss", "delay"})}).wanted(None)

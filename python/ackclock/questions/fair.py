@@ -33,6 +33,7 @@ from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.scales import Length, needed, timed
 from .causes.sentences import Sentence, interval
+from .causes.settling import further
 from .evaluate.subject import Entry, EvaluateError, subject
 from .without_ecn import WithoutEcn, without_ecn
 
@@ -372,9 +373,8 @@ def _asked(sides: Sequence[Entry], rate: str, rtt: str, buffer: float, counts: S
 def _answered(asked: _Asked, counts: Sequence[int], often: Sequence[int], budget: float) -> Place:
     place, length, scenario = asked.empty, asked.length, asked.orders[0]
     even = [count / sum(counts) for count in counts]
-    whole = often[0] * length.total * asked.speed
-    cheap = max((factor for factor in FAIR.longer if factor * whole <= FAIR.cheap), default=1)
-    for factor in (factor for factor in FAIR.longer if factor >= cheap):
+    first = further(FAIR, 0.0, often[0] * length.total * asked.speed, lambda _factor: True) or 1.0
+    for factor in (factor for factor in FAIR.longer if factor >= first):
         longer = replace(length, warm=factor * length.warm, measured=factor * length.measured)
         if longer.total * asked.speed > budget:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import _core
@@ -22,7 +22,7 @@ from .causes import settling, shapers
 from .causes.ablations import control, lacking, set_control, with_queue
 from .causes.lab import Lab
 from .causes.measures import Numbers, longest_wait
-from .causes.remedy import Balance, Preference, effects
+from .causes.remedy import Balance, Preference, dear, effects
 from .causes.scales import (
     Length,
     bulk,
@@ -51,6 +51,8 @@ INTERVALS: Final = 20
 """Its interval is so many times the target."""
 BURST: Final = 65536
 """Bytes of a segment that a sender's network card divides."""
+WORSENED: Final = {"rate": frozenset({"idle"}), "loss": frozenset({"loss"})}
+"""Symptoms of a link, by the cost that worsens them."""
 FILLS: Final = 2.0
 """Packets wait far longer at a link if half of them wait for so many times as long."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
@@ -83,6 +85,21 @@ class Remedy:
     """The same at those links alone for which there are commands, where there are none for others."""
     fills: tuple[str, ...] = ()
     """Links without it at which packets wait long with it, and do not now: they are to have it, too."""
+    troubles: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Symptoms of each judged link."""
+
+    def wanted(self, prefer: Preference | None) -> bool:
+        """
+        Whether it is recommended.
+
+        Without a preference not where it worsens what is wrong with a link, if that is one thing: its idle time, its
+        loss. Nor where it costs more than a shaper and nothing is wrong.
+        """
+        costs = self.balance.costs
+        paid = [own for own in costs if own.key in WORSENED and self.troubles.get(own.subject) == WORSENED[own.key]]
+        if not any(self.troubles.values()):
+            paid += dear(costs)
+        return self.balance.wanted(prefer) and (prefer is not None or not paid)
 
     @presented
     def sentence(self, wanted: bool, prefer: Preference | None) -> Sentence:

@@ -366,7 +366,7 @@ def why(
     noticed = served(lab, tree, answer, {part.link: part.present for part in judged}, remedies, seed, sure=until_sure)
     remedies = [with_page(remedy, noticed) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
-    of_remedies = [remedy.sentence(_wanted(remedy, judged, prefer), prefer) for remedy in remedies]
+    of_remedies = [remedy.sentence(remedy.wanted(prefer), prefer) for remedy in remedies]
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
@@ -583,34 +583,15 @@ def _remedies(
     tried = [entry for entry in (queue_, senders) if entry is not None]
     # transfers may end before the measured time with a setting: nothing of it can be compared
     crossed = [entry for entry in tried if all(math.isfinite(own.delay_p50) for own in entry.settings.values())]
-    return [replace(entry, balance=entry.balance.without("jain", open_)) for entry in crossed]
-
-
-DEAR: Final = 0.06
-"""More than this part of the throughput, more than a shaper takes, is much for what is all right."""
-_TROUBLES: Final = {"rate": "idle", "loss": "loss"}
-"""Symptoms by what becomes worse."""
-
-
-def _wanted(remedy: Remedy, judged: Sequence[Judged], prefer: Preference | None) -> bool:
-    """
-    Whether a remedy is recommended.
-
-    Without a preference not one that worsens what is wrong with a link, if that is one thing: its idle time, its loss.
-    Nor one that costs more than a shaper where nothing is wrong.
-    """
-    troubles = {part.link: {own.symptom for own in part.diagnosis.findings} for part in judged}
-    paid = [cost for cost in remedy.balance.costs if troubles.get(cost.subject) == {_TROUBLES.get(cost.key)}]
-    if not any(troubles.values()):
-        paid += [cost for cost in remedy.balance.costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
-    return remedy.balance.wanted(prefer) and (prefer is not None or not paid)
+    troubles = {part.link: frozenset(own.symptom for own in part.diagnosis.findings) for part in judged}
+    return [replace(entry, balance=entry.balance.without("jain", open_), troubles=troubles) for entry in crossed]
 
 
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:
     """The judged links with the other setting of their queues, and whether it is recommended."""
     for remedy in remedies:
         if remedy.name == "FQ-CoDel":
-            wanted = _wanted(remedy, judged, prefer)
+            wanted = remedy.wanted(prefer)
             advised = [(part, remedy.settings.get(part.link)) for part in judged]
             return [
                 replace(link, other=new, recommended=new if wanted and new and not new.kept else None)

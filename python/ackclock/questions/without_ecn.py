@@ -31,7 +31,7 @@ def without_ecn(controls: Mapping[str, Any]) -> list[WithoutEcn]:
     return answers
 
 
-def _drops(queue: Mapping[str, Any]) -> bool:
+def drops(queue: Mapping[str, Any]) -> bool:
     """Whether a canonical queue marks no packet: drop-tail, or an AQM whose `ecn` is off."""
     plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
     return plain or queue.get("ecn") is False
@@ -50,5 +50,5 @@ def unmarked(tree: Mapping[str, Any]) -> list[WithoutEcn]:
 
 def ecn_in_vain(tree: Mapping[str, Any]) -> list[str]:
     """Return the classes of a canonical scenario that have ECN on, over queues alone that drop."""
-    plain = {link["name"] for link in tree["link"] if _drops(link["queue"])}
+    plain = {link["name"] for link in tree["link"] if drops(link["queue"])}
     return [str(flow["name"]) for flow in tree["flows"] if flow.get("ecn") and plain.issuperset(flow["path"])]

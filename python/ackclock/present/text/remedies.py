@@ -19,6 +19,7 @@ from ...questions.causes.remedy import (
     Balance,
     Effect,
     Preference,
+    dear,
 )
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
@@ -39,8 +40,6 @@ OF_TRANSFERS: Final = ("finished", "completion")
 """Gains of the flows' own transfers, stated beside those of links; what a page gains the verdict for people says."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
-DEAR: Final = 0.06
-"""A loss of more than this part of the throughput, more than a shaper takes, is said of what brings nothing, too."""
 WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -130,8 +129,7 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside transfers that are longer
         of_links += [gain for gain in balance.gains if gain.key == "page"]
     gains = _by_link(of_links or balance.gains, many, _tails(balance)) or _freed(balance)
-    dear = [cost for cost in balance.costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
-    unpaid = [] if gains else dear  # which nothing pays for
+    unpaid = [] if gains else dear(balance.costs)  # which nothing pays for
     costs = _by_link(
         unpaid + _greatest(balance.costs), many, {("loss", link): _whose(remedy, link) for link in remedy.settings}
     )

@@ -222,7 +222,7 @@ def commands(why: Why) -> list[tuple[str, Setting]]:
             what = "the other queue, if you prefer it" + "," * bool(place) if why.depends else "it"
             settings.append((f"{what}{place} ({_device(setting)})", setting))
     if why.senders and why.senders.balance.gains:
-        wanted = why.senders.balance.wanted(why.prefer)
+        wanted = why.senders.wanted(why.prefer)
         if wanted or why.prefer is None:
             head = "BBR at the senders" + ", if you prefer it" * (not wanted)
             settings.append((head, next(iter(why.senders.settings.values()))))

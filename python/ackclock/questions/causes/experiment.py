@@ -481,7 +481,8 @@ def _by_parts(two: Ablated, forced: Collection[str], undecided: Collection[str])
     """Judge two changes by what is known of each alone; None where they are to be run."""
     if {*forced} & {*two.key.split(JOINT)}:  # any wait ends in it, whatever the other is
         return Verdict.KEEPS
-    return Verdict.UNDECIDED if any(done in two.change.done for done in undecided) else None  # it may end it alone
+    alone = any(f" and {done} and " in f" and {two.change.done} and " for done in undecided)  # which may end it, too
+    return Verdict.UNDECIDED if alone else None
 
 
 def _least(present: Measured, symptom: Symptom) -> int:
@@ -506,12 +507,11 @@ def _candidates(
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
     """Whether a change ends a symptom as TCP without an end leaves the link, or endless flows the way of their ACKs."""
-    (key,) = cause.evidence[0].runs
-    runs = lab.record[key]["numbers"]
+    runs = lab.record[cause.evidence[0].runs[0]]["numbers"]
+    lasting = [flow for flow in tree["flows"] if lab.link in flow["path"] and flow["traffic"]["kind"] in LASTING]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
-        crosses = [flow for flow in tree["flows"] if link in flow["path"] and flow["traffic"]["kind"] in LASTING]
-        names = [str(flow["name"]) for flow in (crosses if link == lab.link else bulk(tree, link))]
-        there = [name for name in names if name in runs[0]["classes"]]
+        crosses = lasting if link == lab.link else bulk(tree, link)
+        there = [str(flow["name"]) for flow in crosses if flow["name"] in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
         then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
         if then < part * now:

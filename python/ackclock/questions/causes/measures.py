@@ -14,6 +14,7 @@ from ...core.fairness import STARVED_SHARE, starved_flows
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
+from ..without_ecn import drops
 from .scales import bits, bulk, packet_size, quantities, room, steps
 from .sentences import interval
 from .shapers import counted_rate, filters_acks, held, hosts, let_through, returning, taken
@@ -584,11 +585,11 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
 
 def not_marked(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
     """Say that a queue drops the packets of streams, which have no ECN, where it marks others', if it is never full."""
-    queue, others = link_of(tree, name)["queue"], [flow["name"] for flow in tree["flows"] if flow.get("ecn")]
+    queue = link_of(tree, name)["queue"]
     otherwise = any(run.peak > NEVER_FULL * room(tree, name) or run.wire_loss or run.policed for run in runs)
-    marks = queue.get("scheduler", "none") == "none" and queue["aqm"] != "drop-tail" and bool(queue.get("ecn"))
-    there = [flow["name"] for flow in tree["flows"] if name in flow["path"] and flow["name"] in others]
-    return "" if otherwise or not marks or not there else state("causes.not-marked", others=listed(there))
+    marks = queue.get("scheduler", "none") == "none" and "ecn" in queue and not drops(queue)
+    marked = [str(flow["name"]) for flow in tree["flows"] if name in flow["path"] and flow.get("ecn")]
+    return "" if otherwise or not marks or not marked else state("causes.not-marked", others=listed(marked))
 
 
 def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:

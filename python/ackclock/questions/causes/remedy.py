@@ -9,7 +9,7 @@ nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -39,6 +39,8 @@ LESS: Final = 0.1
 A class of flows pays for a setting that takes this part of its goodput at least, beyond what the link loses; of its
 transfers so many more come to their end, or fewer.
 """
+DEAR: Final = 0.06
+"""More than this part of the throughput, more than a shaper takes, is said of what brings nothing, too."""
 PRICE: Final = 0.15
 """
 Without a stated preference a setting may cost this part of the throughput to be recommended, and beyond that of the
@@ -314,6 +316,11 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None
     return better
+
+
+def dear(costs: Iterable[Effect]) -> list[Effect]:
+    """Return the throughput that is much to pay for nothing."""
+    return [cost for cost in costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,7 @@ def _needed(
 
 
 def _idle(runs: Measured, name: str, queue: Mapping[str, Any]) -> bool:
-    """Whether hardly a packet waits at a link as long as another queue's target, and none is lost: that would rest."""
+    """Whether 99 % of the packets wait less than another queue's target, and none is lost: it would drop nothing."""
     if "target" not in queue:
         return False
     most = _core.quantity(queue["target"])[0]
@@ -646,7 +646,7 @@ def _balance(
 
 
 def _lost_behind(balance: Balance, tree: Mapping[str, Any]) -> list[str]:
-    """The links whose greater throughput is less than what another loses that the same flows cross: no more arrives."""
+    """Return links whose throughput grows by less than that of another falls which the same flows cross."""
     of_links = [effect for effect in balance.effects if effect.key == "rate" and effect.before > 0]
     rates = {effect.subject: effect.change / effect.before for effect in of_links}
     paths = [flow["path"] for flow in tree["flows"]]

@@ -319,7 +319,7 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
 
 
 def dear(costs: Iterable[Effect]) -> list[Effect]:
-    """Return the throughput that is much to pay for nothing."""
+    """Return the losses of throughput that are larger than a shaper's."""
     return [cost for cost in costs if cost.key == "rate" and -cost.change > DEAR * cost.before]
 
 

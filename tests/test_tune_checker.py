@@ -80,6 +80,13 @@ FAULTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "the cost at the other corner": ("codel", lambda of: shown(of, cost=(of.runs[-1], *of.cost[1:]))),
     "shorter delays not said": ("pie", lambda of: shown(of, shorter={})),
     "both delays exchanged": ("pie", lambda of: shown(of, shorter=exchanged(of))),
+    "a shorter one as the better one": ("pie", lambda of: shown(of, dearest=lambda *_: None)),
+    "what it costs exchanged": (
+        "pie", lambda of: shown(of, dearest=lambda own, name: (own.defaults[name][0], own.runs[0], True))
+    ),
+    "losses in place of what it costs": (
+        "pie", lambda of: shown(of, dearest=lambda own, name: (own.runs[0], own.defaults[name][0], False))
+    ),
     "half the margin": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"2 ({value / 2:.2f} dB)")),
     "a margin of powers as of amplitudes": ("pie", lambda of: shown(of, TEXT, _db=lambda value: f"2 ({2 * value} dB)")),
     "beta in tenths": ("pie", lambda of: commanded(of, r"beta \d+", "beta 16")),
@@ -99,3 +106,13 @@ def test_product_is_acquitted(aqm: str) -> None:
 def test_planted_faults_are_convicted(name: str) -> None:
     aqm, plant = FAULTS[name]
     assert wrong_tune(str(plant(tuned(aqm))), link(), TARGETS[aqm])
+
+
+def test_a_default_that_is_better_in_all_is_named() -> None:
+    """A target of 15 ms within an interval of 20 ms was proposed, its delays longer than the default's, and no use."""
+    home = ac.dumbbell(rate="10 Mbit/s", flows=ac.flows(3, "cubic", rtt="20 ms"), duration="20 s")
+    answer = ac.tune(home, {"rtt": "20ms..30ms"}, aqm="fq_codel", seeds=3, runs=1)
+    assert "It uses as much of the link and loses no more packets: it is the better one." in answer.sentence
+    assert wrong_tune(str(answer), home, 0.015) == []
+    wrong = shown(answer, dearest=lambda own, name: (own.runs[0], own.defaults[name][0], True))
+    assert wrong_tune(wrong, home, 0.015)

@@ -31,6 +31,8 @@ LEFT_UNUSED = 0.02
 """Part of a link that is unused beside another queue from which on it must be said."""
 LOST = 0.02
 """Part of the packets that is lost beyond another queue from which on it must be said."""
+NOTHING = 0.004
+"""Another queue with shorter delays that leaves, or loses, no more than this is the better one."""
 WITHIN = r"(?: ± [0-9.]+ %| \[[^]]*\])?"
 """The interval of a share, where it has one."""
 GAINS = {"pie": ("alpha", "beta"), "pi2": ("alpha", "beta"), "red": ("max_probability",)}
@@ -109,6 +111,30 @@ def wrong_row(scenario: ac.Scenario, queue: dict[str, Any], row: Row, length: fl
     return faults
 
 
+def _wrong_price(name: str, rest: str, corners: list[Row], theirs: list[Row]) -> list[str]:
+    """What is false, by the table, of what another queue with shorter delays is said to cost beside the setting."""
+    pairs = [(row, other) for row in corners for other in theirs if other.where == row.where]
+    used, lost = max(mine.used - own.used for mine, own in pairs), max(own.lost - mine.lost for mine, own in pairs)
+    if rest.startswith(" It uses as much of the link and loses no more packets: it is the better one."):
+        dearest = max(used, lost)
+        return [f"{name} is called the better one: {dearest:.4g}"] if dearest > NOTHING + 1e-3 else []
+    said = re.match(
+        rf" It (uses less of the link|loses more packets): ([0-9.]+) %{WITHIN}(.*?), with this setting ([0-9.]+) %",
+        rest,
+    )
+    if said is None:
+        return [f"what {name} costs is not said"]
+    numbers = float(said[2]), float(said[4])
+    of_the_link = said[1] == "uses less of the link"
+    if (used if of_the_link else lost) < NOTHING - 1e-3 or (not of_the_link and used > NOTHING + 1e-3):
+        return [f"{said[0]!r}: {used:.4g} less used, {lost:.4g} more lost"]
+    near = [
+        all(abs(100 * own - number) < 0.06 for own, number in zip(pair, numbers, strict=True))
+        for pair in ([(b.used, a.used) for a, b in pairs] if of_the_link else [(b.lost, a.lost) for a, b in pairs])
+    ]
+    return [] if any(near) else [f"{said[0]!r}: no such rows"]
+
+
 def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
     """What is false of the sentence, by the table under it."""
     faults = []
@@ -132,6 +158,8 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         )
         if shorter and (abs(seconds(shorter[1]) / least.mean - 1) > 1e-3 or least.mean >= most.mean):
             faults.append(f"{shorter[0]!r}: {least.mean:.4g} and {most.mean:.4g} s")
+        if shorter:
+            faults += _wrong_price(name, head[shorter.end() :], corners, theirs)
         if not shorter and least.mean + least.half + most.half < most.mean:
             faults.append(f"nothing is said of {name}: {least.mean:.4g} s beside {most.mean:.4g} s")
     unused = {

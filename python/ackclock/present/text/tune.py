@@ -125,13 +125,24 @@ def _too_large(tuned: Tuned) -> str:
 
 
 def _shorter(tuned: Tuned) -> str:
-    """Name the queues that have shorter delays without tuning."""
+    """Name the queues that have shorter delays without tuning, each with what it costs."""
     where = " at the corners" if tuned.problem.axes else ""
     return "".join(
         f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {precise_time(theirs)}, "
-        f"with this setting up to {precise_time(mine)}."
+        f"with this setting up to {precise_time(mine)}.{_beside(tuned, name)}"
         for name, (theirs, mine) in tuned.shorter.items()
     )
+
+
+def _beside(tuned: Tuned, name: str) -> str:
+    """Say what a queue with shorter delays costs beside the setting."""
+    dearest = tuned.dearest(name)
+    if dearest is None:
+        return " It uses as much of the link and loses no more packets: it is the better one."
+    mine, theirs, of_the_link = dearest
+    if of_the_link:
+        return f" It uses less of the link: {_used(theirs)}{at(theirs.point)}, with this setting {_used(mine)}."
+    return f" It loses more packets: {share(theirs.loss)}{at(theirs.point)}, with this setting {share(mine.loss)}."
 
 
 def _already(tuned: Tuned) -> str:

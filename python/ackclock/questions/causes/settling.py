@@ -37,8 +37,12 @@ VAGUE: Final = 0.25
 UNKNOWN: Final = 0.5
 """It is not known at all if that is more than this part of it, wherever its limit is."""
 VAGUE_S: Final = 0.002
-"""... and more than this, s; longer runs of it are made ..."""
-VAGUE_PACKETS: Final = 6_000_000
+"""... and more than this, s; ..."""
+VAGUE_PART: Final = 0.1
+"""... a loss if it is more than this part of it, ..."""
+VAGUE_LOSS: Final = 3e-3
+"""... and more than this: several flows of BBR that start together take minutes. Longer runs are made ..."""
+VAGUE_PACKETS: Final = 8_000_000
 """... while all of them together take no more packets than this."""
 ALIKE_PACKETS: Final = 3_000_000
 """More seeds of a wait that is the same in all are made while these take no more packets than this."""
@@ -51,10 +55,13 @@ def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> boo
 
 def _vague(runs: Sequence[Numbers]) -> bool:
     """
-    Whether the wait is hardly known, and may be on the other side of its limit, or is not known at all.
+    Whether the loss is hardly known, or the wait, which may be on the other side of its limit or is not known at all.
 
     Short runs miss what is slow.
     """
+    loss = known(runs, "loss")
+    if math.isfinite(loss.half) and loss.half > max(VAGUE_PART * loss.mean, VAGUE_LOSS):
+        return True
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
     apart = min(abs(wait.mean - limit) / AHEAD, UNKNOWN * wait.mean)
     return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart))
@@ -86,9 +93,9 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     Return how often, and how many times as long as needed, a setting is measured next; None where it has been enough.
 
     First it is measured for as long, and with as many seeds, as cost next to nothing: a few seeds agree by chance, but
-    those of a lone flow are one run, of which only more time tells more. Then, while it is `unsettled` or its wait is
-    hardly known, for the next longer time that the budget allows. What happens once, or grows without end, is another
-    thing later on.
+    those of a lone flow are one run, of which only more time tells more. Then, while it is `unsettled` or its loss or
+    wait is hardly known, for the next longer time that the budget allows. What happens once, or grows without end, is
+    another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:

@@ -24,6 +24,8 @@ TOLERANCE: Final = 0.1
 
 UNUSED_SHARE: Final = 0.02
 """Part of a link that a setting leaves unused beside another queue, above which it is a cost."""
+ALIKE: Final = 0.004
+"""Parts of a link, and of the packets, that differ by no more than this are alike."""
 LOST_SHARE: Final = 0.02
 """Part of the packets that a setting loses beyond another queue, above which it is a cost."""
 
@@ -144,6 +146,19 @@ class Tuned(Card):
                 if _below(theirs, mine):
                     delays[name] = (theirs.delay, mine.delay)
         return delays
+
+    def dearest(self, name: str) -> tuple[Run, Run, bool] | None:
+        """
+        Return the corner at which another queue costs most of the link beside this setting, or else of the packets.
+
+        The setting's run, the other's, and whether it is the link; None where it uses as much and loses as little.
+        """
+        pairs = list(zip(self.runs, self.defaults[name], strict=True))
+        mine, theirs = max(pairs, key=lambda pair: pair[0].utilization - pair[1].utilization)
+        if mine.utilization - theirs.utilization > ALIKE:
+            return mine, theirs, True
+        mine, theirs = max(pairs, key=lambda pair: pair[1].loss - pair[0].loss)
+        return (mine, theirs, False) if theirs.loss - mine.loss > ALIKE else None
 
     @property
     def already(self) -> Already | None:

@@ -229,21 +229,28 @@ def _taken_away(gone: Sequence[Tree]) -> Iterator[Words]:
         yield rf"{words} \({joined}\)", rf"without {joined}(?=$| and )"
 
 
+def _of_controls(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Words:
+    over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+    (kind,) = {_called(flow) for flow in new}
+    if not any(link in flow["path"] for flow in old):  # which meet the link's flows elsewhere
+        names = re.escape(" and ".join(flow["name"] for flow in old))
+        return rf".* of {names} at .*", rf"with {re.escape(kind)} for {names}"
+    every, gone = (sorted({_called(flow) for flow in there}) for there in (over, old))
+    beside, both = (
+        rf"(?:{any_of})(?:{mark}(?:{any_of})){{{len(kinds) - 1}}}"
+        for mark, kinds in ((" beside ", every), (" and ", gone))
+        for any_of in ["|".join(map(re.escape, kinds))]
+    )
+    return (
+        rf"(?:different congestion controls, (?:{beside})|(?:{both}))(?=$| and )",
+        rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
+    )
+
+
 def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Iterator[Words]:
     names = re.escape(" and ".join(flow["name"] for flow in old))
     if key == "congestion":
-        over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
-        (kind,) = {_called(flow) for flow in new}
-        every, gone = (sorted({_called(flow) for flow in there}) for there in (over, old))
-        beside, both = (
-            rf"(?:{any_of})(?:{mark}(?:{any_of})){{{len(kinds) - 1}}}"
-            for mark, kinds in ((" beside ", every), (" and ", gone))
-            for any_of in ["|".join(map(re.escape, kinds))]
-        )
-        yield (
-            rf"(?:different congestion controls, (?:{beside})|(?:{both}))(?=$| and )",
-            rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
-        )
+        yield _of_controls(old, new, now, link)
     elif key == "reverse_path":
         yield _of_acks(old, now)
     elif key == "ack_size":
@@ -324,6 +331,14 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     faster = [
         old for old, new in pairs if old["rate"] != new["rate"] and abs(_rate(new) - _rate(old)) > 1e-6 * _rate(old)
     ]
+    steady = [
+        new
+        for old, new in pairs
+        if old["name"] == link and isinstance(new["rate"], str) != isinstance(old["rate"], str)
+    ]
+    for new in steady:
+        yield "its rate, which varies", rf"with its mean of {RATE} all the time"
+        faster = [old for old in faster if old["name"] != new["name"]]
     if faster:
         names = sorted(faster, key=lambda entry: ac._core.quantity(str(entry["rate"]))[0])
         each = "".join(rf"(?=.*\b{re.escape(entry['name'])}\b)" for entry in names)
@@ -350,6 +365,8 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     held = [set(map(str, _inner(entry["queue"]).items())) for entry in (old, new)]
     if before == after and old["queue"].get("capacity") != new["queue"].get("capacity"):
         return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_digits(_room(new, then))}"
+    if before == after and old["queue"].get("target") != new["queue"].get("target"):
+        return f"the target of {TIME}", f"with a target of {TIME}"
     if before == after and "overhead" in str(held[0] ^ held[1]):
         layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
         return layer, rf"with overhead .* and \w+ at {name}"
@@ -824,6 +841,9 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         return
     if recommended == bool(re.search("depends on what you prefer|makes up for it depends on you", text)):
         yield f"{text}: recommended {recommended}"
+    text, perhaps = checkers._certain(text)
+    if recommended and perhaps:
+        yield f"{text}: it is recommended, though perhaps {perhaps}"
     paid = [float(number) for number in re.findall(rf"([0-9.]+){SPREAD} % of the rate", text.partition("; but")[0])]
     costs = text.partition("; but ")[2]
     losses = re.findall(r"(?:at \S+ )?([0-9.]+) % in place of ([0-9.]+) % lost", costs)
@@ -832,6 +852,9 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         r"\band\b|Which is better.*|[\W]", "", re.sub(r"(?:at \S+ )?[0-9.]+ % in place of [0-9.]+ % lost", "", costs)
     )
     dear = max(paid, default=0.0) > 15.1 or more > 1.1
+    if manifold := [own for own in answer["effects"] if _manifold(own)]:  # is worth a little delay
+        costs = re.sub(r"([0-9.]+) (us|ms)(?: ± [0-9.]+ (?:us|ms))? more (?:median delay|at the 99th percentile)",
+                       lambda found: "" if _seconds(found[1], found[2]) < 0.0101 else found[0], costs)  # fmt: skip
     if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of a stream", costs)):
         yield f"{text}: it is recommended"
     parts = [answer, *answer.get("beside", [])]
@@ -840,8 +863,15 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         return
     if (paid and {"idle"} in troubles) or (losses and {"loss"} in troubles):  # it may be what is wrong there already
         return
-    if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others:
+    if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others and not (perhaps or manifold):
         yield f"{text}: it costs little, and is not recommended"
+
+
+def _manifold(effect: Mapping[str, Any]) -> bool:
+    """Whether a link carries twice as much, or a page takes half the time."""
+    if effect["key"] == "page":
+        return effect["better"] is True and 2 * effect["after"] < 1.02 * effect["before"]
+    return effect["key"] == "rate" and effect["better"] is True and effect["after"] > 1.98 * effect["before"]
 
 
 OF_CLASSES = {"goodput of": "goodput", "time for a transfer of": "completion"}

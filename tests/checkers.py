@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -750,7 +750,7 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
     _replaced(answer, before["scenario"], after["scenario"])
-    _of_people(answer, sentence)
+    _of_people(answer, sentence, [flow["name"] for flow in before["scenario"]["flows"] if "congestion" not in flow])
     _preferred(answer, text)
     _of_what_ends(sentence, runs)
     _changes(answer["effects"], sentence, runs)
@@ -770,7 +770,7 @@ def _replaced(answer: dict[str, Any], now: Mapping[str, Any], then: Mapping[str,
 
 def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Runs) -> None:
     """Every number before and after, whether it is named, and the throughput that is paid."""
-    text = sentence["text"]
+    text, perhaps = _certain(sentence["text"])
     links = [effect["subject"] for effect in effects if effect["key"] == "delay_p50"]
     for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] == "page":
@@ -789,7 +789,40 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         windows = [own.of(key)[0].window for key in (now, instead)]
         owed = effect["key"] == "jain" and _of_lengths(before, after, windows)
         if not of_class and not (owed and "even share" not in text):
-            _named(effect["key"], before, after, _passages(text, effect["subject"], links), _half(effect), sentence)
+            least = 1.1 * min(0.002, _longest_trip(own.of(now)[0]._scenario, effect["subject"]))
+            said = _passages(text, effect["subject"], links)
+            _named(effect["key"], before, after, said, _half(effect), sentence, least)
+            _threatens(effect, _passages(f": {perhaps}", effect["subject"], links), sentence)
+
+
+def _certain(text: str) -> tuple[str, str]:
+    """Return what is said for certain, and what may be so."""
+    perhaps = re.search(r"; (?:but |and )perhaps (.*?), which these runs do not decide", text)
+    return (text.replace(perhaps[0], ""), perhaps[1]) if perhaps else (text, "")
+
+
+def _longest_trip(scenario: Mapping[str, Any], link: str) -> float:
+    """The longest round trip without queueing over a link, s."""
+    flows = [flow for flow in scenario["flows"] if link in flow["path"]] or scenario["flows"]
+    return max(
+        float(ac._core.quantity(text)[0]) for flow in flows for text in re.findall(r"[0-9.e-]+ ?\w+", flow["rtt"])
+    )
+
+
+def _threatens(effect: Mapping[str, Any], perhaps: str, sentence: dict[str, Any]) -> None:
+    """Whether what may be far worse is said to be, and nothing else."""
+    before, after, half = effect["before"], effect["after"], _half(effect)
+    phrase = {"delay_p50": "more median delay", "delay_p99": "more at the 99th", "loss": r"lost(?! of a stream)"}
+    if effect["key"] not in phrase:
+        return
+    said = re.search(phrase[effect["key"]], perhaps) is not None
+    far = after - before > 0.0101 and after > 2.02 * before
+    near = after - before > 0.0099 and after > 1.98 * before
+    if said:
+        assert near, (sentence["text"], before, after)
+        assert half > 0.9 * (after - before), (sentence["text"], before, after, half)
+    else:
+        assert not far or half < 1.1 * (after - before) or math.isinf(half), (sentence["text"], before, after, half)
 
 
 def _of_lengths(before: float, after: float, windows: list[tuple[float, float]]) -> bool:
@@ -845,7 +878,7 @@ def _of_what_ends(sentence: dict[str, Any], runs: _Runs) -> None:
                 assert not re.search(r"of the rate|throughput", sentence["text"]), sentence["text"]
 
 
-def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
+def _of_people(answer: dict[str, Any], sentence: dict[str, Any], streams: Collection[str] = ()) -> None:
     """
     The two greatest costs of classes and of a page, as the table for people has it, are stated, and nothing else is.
 
@@ -871,7 +904,14 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
             stated = re.search(rf"([0-9.]+){SPREAD} % {re.escape(what)}(?!\w)", text)
             least = 1 / max(0.89 - max(link, 0.0), 1e-9)
-        elif effect["key"] == "one_way_p99" and before > 0 and after - before > 0.0022 and "arrive within" in text:
+        elif (
+            effect["key"] == "one_way_p99"
+            and before > 0
+            and (
+                (after - before > 0.0022 and "arrive within" in text)
+                or (after - before > 0.0101 and effect["subject"] in streams)
+            )
+        ):
             what, factor, least, stated = f"packets of {effect['subject']} arrive", after / before, 1 / 0.78, None
         else:
             continue
@@ -916,14 +956,16 @@ def _passages(text: str, link: str, links: list[str]) -> str:
     return " ".join(part for name, part in zip(parts[1::2], parts[2::2], strict=True) if name == link)
 
 
-def _named(key: str, before: float, after: float, text: str, half: float, sentence: dict[str, Any]) -> None:
+def _named(
+    key: str, before: float, after: float, text: str, half: float, sentence: dict[str, Any], least: float = 0.0022
+) -> None:
     """Whether a change is named where it matters, and only there; what lies near a limit may be either."""
     apart = after - before
     decided = half <= 1.1 * abs(apart)
     if key in ("delay_p50", "delay_p99"):
         phrase = "median delay" if key == "delay_p50" else "at the 99th percentile"
         said = re.search(rf"{_TIME} (less|more) {phrase}", text)
-        matters = abs(apart) > 0.0022 and not 0.78 * before < after < before / 0.78
+        matters = abs(apart) > least and not 0.78 * before < after < before / 0.78
         if said is None:
             assert not matters or half > 0.9 * abs(apart), (sentence["text"], key, before, after)
         else:

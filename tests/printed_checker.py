@@ -238,9 +238,9 @@ def _slowest(settings: Mapping[str, Mapping[str, Any]], faults: list[str]) -> Ca
     """A slowest page is that of a setting, to the digits that are printed; what is not is added to the faults."""
 
     def checked(found: re.Match[str]) -> str:
-        many, *_ = map(int, re.findall(r"of (\d+) ", found[0]))
+        many, *_ = map(int, re.findall(r"of (\d+): ", found[0]))
         longest = [setting["page_s_max"] for setting in settings.values() if setting["pages"] == many]
-        if all(_near("slowest", found[0].split(str(many), 1)[1], [value]) for value in longest):
+        if all(_near("slowest", found[0].split(f"{many}: ", 1)[1], [value]) for value in longest):
             faults.append(f"slowest page: {found[0]}, not {longest}")
         return ""
 

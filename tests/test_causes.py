@@ -25,7 +25,8 @@ from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
 from ackclock.questions.causes import ablations, experiment, measures, remedy, scales, settling, shapers, symptoms
 from ackclock.questions.causes import lab as laboratory
-from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC, sized
+from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
+from ackclock.questions.causes.edits import sized
 from ackclock.questions.causes.experiment import diagnose
 from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import numbers

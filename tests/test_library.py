@@ -11,7 +11,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core import contained
-from ackclock.questions.causes.ablations import control
+from ackclock.questions.causes.edits import control
 from ackclock.questions.ci import check, read
 from ackclock.questions.evaluate.subject import EvaluateError, subject
 from ackclock.questions.fair import fair

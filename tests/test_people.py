@@ -183,7 +183,7 @@ def test_the_time_of_a_page_is_said_to_be_the_median_and_the_slowest_is_stated(d
     slow = replace(deep, page_max=2.5 * deep.page)
     cells = [table(People({"now": shown}, ("down",))).columns["now"]["a page of 2 MB"] for shown in (deep, slow)]
     assert "slowest" not in cells[0]
-    assert cells[1] == f"{cells[0]}; the slowest of {deep.pages} {time(2.5 * deep.page)}"
+    assert cells[1] == f"{cells[0]}; the slowest of {deep.pages}: {time(2.5 * deep.page)}"
 
 
 @pytest.mark.parametrize(("rate", "buffer"), [("500 kbit/s", "20 packets"), ("2 Mbit/s", "50 packets")])

@@ -177,7 +177,7 @@ def test_a_flow_beside_a_call_is_not_alone() -> None:
 def test_only_the_link_that_holds_back_is_named() -> None:
     """ "The cause is narrow and wide, where the same flows wait", though none waits at the wide one."""
     first, every = (ablation for ablation in SPECIFIC if ablation.key == "elsewhere")
-    rates = {"l": 50, "wide": 100, "narrow": 10}
+    rates = {"l": 50, "wide": 90, "narrow": 10}
     queue = {"aqm": "drop-tail", "capacity": "60 packets"}
     links = [{"name": name, "rate": f"{rate} Mbit/s", "queue": queue} for name, rate in rates.items()]
     tree = {
@@ -191,6 +191,12 @@ def test_only_the_link_that_holds_back_is_named() -> None:
     together = every.apply(ac.Scenario(tree).canonical, "l", "idle")
     assert together is not None
     assert "wide" in together.cause
+    core = {**tree, "link": [{**link, "rate": "10 Gbit/s"} if link["name"] == "wide" else link for link in links]}
+    assert every.apply(ac.Scenario(core).canonical, "l", "idle") is None, "a core that nobody else fills holds nothing"
+    core["flows"] = [*core["flows"], ac.flows(9, "cubic", rtt="20 ms", path=["wide"], name="others")]
+    filled = every.apply(ac.Scenario(core).canonical, "l", "idle")
+    assert filled is not None
+    assert "wide" in filled.cause
     tree["link"], tree["flows"] = links[::2], [ac.flows(1, "cubic", rtt="20 ms", path=["l", "narrow"])]
     assert every.apply(ac.Scenario(tree).canonical, "l", "idle") is None
 

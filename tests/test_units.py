@@ -76,6 +76,8 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert time_within(0.24e-3, 118e-3) == "0.2 ms [0 ms, 118 ms]"  # "0 ms [0 ms, 118 ms]"
     assert time_within(61e-3, 79e-3, least=20e-3) == "61 ms [20 ms, 140 ms]"  # the median beside it is 20 ms
     assert time_within(61e-3, 79e-3, least=0.13e-3) == "61 ms [0.1 ms, 140 ms]"  # which is not zero
+    assert time_within(50e-3, 11e-3, most=50e-3) == "50 ms [39 ms, 50 ms]"  # the buffer has no more room
+    assert time_within(20e-3, 11e-3, most=50e-3) == "20 ms ± 11 ms"
     assert time_within(12e-3, 13e-3, least=1.6e-11) == "12 ms [0 ms, 25 ms]"  # which no wait is
     assert rate_text(999.9e6) == "1 Gbit/s"
 

@@ -24,7 +24,8 @@ from ackclock.experiment.sequential import WHY
 from ackclock.present.text import remedies
 from ackclock.present.text.why import transfers
 from ackclock.questions.causes import scales
-from ackclock.questions.causes.ablations import GENERAL, set_control
+from ackclock.questions.causes.ablations import GENERAL
+from ackclock.questions.causes.edits import set_control
 from ackclock.questions.causes.experiment import diagnose
 from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import ClassNumbers, numbers
@@ -128,6 +129,7 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
                 stream_loss=loss,
                 stream_here=loss,
                 jain=1.0,
+                rtt=0.1,
                 classes={},
             )
             for loss in losses
@@ -147,7 +149,7 @@ def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
     def runs(key: str, *times: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(delay_p50=0.1, delay_p99=0.1, throughput=1.0, loss=0.0, stream_loss=0.0,
-                            stream_here=0.0, jain=0.8,
+                            stream_here=0.0, jain=0.8, rtt=0.1,
                             parts={}, in_time={},
                             classes={"files": ClassNumbers(1e6, 1, 0.0, 0.1, 0.1, completion=time)})
             for time in times
@@ -190,7 +192,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     def runs(key: str, delay: float, *bronze: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0,
-                            stream_here=0.0, jain=0.8,
+                            stream_here=0.0, jain=0.8, rtt=0.1,
                             parts={}, in_time={}, classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
             for goodput in bronze
         )  # fmt: skip
@@ -262,6 +264,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
             stream_loss=0.0,
             stream_here=0.0,
             jain=jain,
+            rtt=0.1,
             classes={},
         )
         return Measured(key, (simple_namespace,) * 3, scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
@@ -983,6 +986,19 @@ def test_what_prefers_nothing_is_said_to_prefer_nothing() -> None:
     assert slower.worse("delay")
     assert not slower.worse("rate")
     assert slower.wanted("rate")
+
+
+def test_what_is_far_better_is_worth_a_little_delay() -> None:
+    """ "Which is better depends on what you prefer" of 3.45 times the throughput for 10 ms."""
+    evidence = Evidence("a test", 0.0)
+    delay = Effect("delay_p50", "l", 0.002, 0.0115, 0.0, False, evidence)
+    throughput = Effect("rate", "l", 0.2, 0.69, 0.0, True, evidence)
+    assert Balance((delay, throughput)).wanted(None)
+    assert not Balance((replace(delay, after=0.013), throughput)).wanted(None)
+    assert not Balance((delay, replace(throughput, after=0.39))).wanted(None)
+    page = Effect("page", "l", 9.0, 2.4, 0.1, True, evidence)
+    assert Balance((delay, page)).wanted(None)
+    assert not Balance((delay, replace(page, after=5.0))).wanted(None)
 
 
 def test_what_no_preference_speaks_for_is_worse() -> None:

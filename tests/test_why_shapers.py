@@ -14,11 +14,11 @@ from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.present.text.why import classes, highest
 from ackclock.questions import causes, remedies
 from ackclock.questions.causes import shapers
-from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import Balance, Effect
 from ackclock.questions.causes.scales import bits, keeper, kept_short
 from ackclock.questions.causes.sentences import Evidence
+from ackclock.questions.causes.shapers import by_host
 from ackclock.questions.remedies import _queues
 from ackclock.questions.setting import measured
 from ackclock.questions.why import stated

@@ -102,12 +102,12 @@ def precise_time(seconds: float) -> str:
     return time(seconds, 4)
 
 
-def time_within(seconds: float, half: float, least: float = 0.0) -> str:
+def time_within(seconds: float, half: float, least: float = 0.0, most: float = math.inf) -> str:
     """
     Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s".
 
-    Of an interval that reaches below `least`, which such a time is never, its ends from there on: "1.6 ms [0 ms, 6.2
-    ms]".
+    Of an interval that reaches below `least`, or beyond `most`, which such a time never does, its ends within these:
+    "1.6 ms [0 ms, 6.2 ms]".
     """
     if math.isinf(half):
         return time(seconds)
@@ -117,10 +117,11 @@ def time_within(seconds: float, half: float, least: float = 0.0) -> str:
     value, wide = _within(seconds * scale, half * scale)
     if not float(value) and abs(seconds) >= NOTHING:
         value = f"{seconds * scale:.1g}"  # zero is said of zero only
-    if seconds - half < least <= seconds:
-        low = _as_exact(least * scale, wide)
-        low = low if float(low) else f"{least * scale if least >= NOTHING else 0:.1g}"
-        return f"{value} {unit} [{low} {unit}, {_as_exact((seconds + half) * scale, wide)} {unit}]"
+    if seconds - half < least <= seconds or seconds <= most < seconds + half:
+        lowest = max(seconds - half, least)
+        low = _as_exact(lowest * scale, wide)
+        low = low if float(low) else f"{lowest * scale if lowest >= NOTHING else 0:.1g}"
+        return f"{value} {unit} [{low} {unit}, {_as_exact(min(seconds + half, most) * scale, wide)} {unit}]"
     return f"{value} {unit} ± {wide} {unit}"
 
 
@@ -163,9 +164,11 @@ def share_within(part: float, half: float) -> str:
     return f"{share(part)} [{share(max(low, 0.0))}, {share(min(high, 1.0))}]"
 
 
-def time_over_seeds(mean: float, half: float, spread: float = SPREAD, least: float = 0.0) -> str:
-    """Return a mean time, with its interval from `least` on where half of that is more than a part of it."""
-    return time_within(mean, half, least) if half > spread * mean else time(mean)
+def time_over_seeds(
+    mean: float, half: float, spread: float = SPREAD, least: float = 0.0, most: float = math.inf
+) -> str:
+    """Return a mean time, with its interval within `least` and `most` where half is more than a part of it."""
+    return time_within(mean, half, least, most) if half > spread * mean else time(mean)
 
 
 def share_over_seeds(mean: float, half: float) -> str:

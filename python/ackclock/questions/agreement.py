@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ..core.accessors import presented
 from ..core.scenario import link_of
-from .causes.ablations import control
+from .causes.edits import control
 from .causes.scales import bits, bulk, once, quantities, room
 from .causes.shapers import crossed
 

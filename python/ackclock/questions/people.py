@@ -25,7 +25,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.ablations import control
+from .causes.edits import control
 from .causes.scales import Length, bulk, by_changes, by_wires, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
@@ -538,9 +538,12 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     The class of flows whose path the people are on: of the two ways of a line, pages come over the faster.
 
     Of the faster it is the first endless one, else the first of TCP; without any, the other way's senders are there.
+    Where a call crosses the link, it is one on its path, if any.
     """
     over = [flow for flow in tree["flows"] if link in flow["path"]]
-    flow: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
+    calls = [flow["path"] for flow in over if flow["traffic"]["kind"] == "cbr" and _like_voice(flow)]
+    there = [*bulk(tree, link), *over]
+    flow: Mapping[str, Any] = next((own for own in there if own["path"] in calls), there[0])
     ways = [returning(flow), list(flow["path"])]
     if not ways[0] or _narrowest(tree, ways[0]) <= _narrowest(tree, ways[1]):
         return flow

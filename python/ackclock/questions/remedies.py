@@ -19,10 +19,11 @@ from ..core.tc.trees import Writer, write
 from ..core.units import percent, rate_text
 from ..experiment.sequential import WHY, Effort
 from .causes import settling, shapers
-from .causes.ablations import control, lacking, set_control, with_queue
+from .causes.ablations import TARGET
+from .causes.edits import control, set_control, with_queue
 from .causes.lab import Lab
 from .causes.measures import Numbers, longest_wait
-from .causes.remedy import Balance, Preference, dear, effects
+from .causes.remedy import DELAYS, Balance, Preference, dear, effects
 from .causes.scales import (
     Length,
     bulk,
@@ -45,8 +46,6 @@ from .setting import Setting, averaged, bits_at, measured
 PORTS: Final = (1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
 """Rates of Ethernet ports whose links are taken for the port itself, in which their queue forms, bit/s."""
 BBR: Final = ("bbr", "bbr3")
-TARGET: Final = 0.005
-"""CoDel's target by default, s."""
 INTERVALS: Final = 20
 """Its interval is so many times the target."""
 BURST: Final = 65536
@@ -114,6 +113,7 @@ def other_queue(
     present: Measured,
     seed: int,
     incoming: Sequence[str] = (),
+    quiet: Collection[str] = (),
 ) -> Remedy | None:
     """
     Try FQ-CoDel, or CAKE by host, at every judged link that lacks it; or the shaper before it at a better rate.
@@ -132,13 +132,15 @@ def other_queue(
         The first seed.
     incoming
         Links whose packets the user's router receives: it can queue them only behind an intermediate device.
+    quiet
+        Links without a symptom: another queue there must bring a gain that is certain.
 
     Returns
     -------
     None where every judged link has it.
     """
     kept = [name for name in rtts if keeper(tree, name) is not None]
-    left = [name for name in rtts if name in kept or shapers.before(tree, name) or kept_short(tree, name)]
+    left = [name for name in rtts if name in kept or _shaped_before(tree, name) or kept_short(tree, name)]
     if kept and (shaper := _other_shaper(lab, tree, rtts, present, seed, kept, left, incoming)) is not None:
         return shaper
     tried = _tried(lab, tree, rtts, left, present, seed, incoming)
@@ -146,7 +148,7 @@ def other_queue(
         return None
     judged = list(tried.queues)
     for name in judged:
-        tried = _needed(lab, tree, rtts, name, present, seed, tried, incoming)
+        tried = _needed(lab, tree, rtts, name, present, seed, tried, incoming, hopes=name not in quiet)
     changed, queues, parts, after, balance = tried.changed, tried.queues, tried.parts, tried.after, tried.balance
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
@@ -168,6 +170,12 @@ def other_queue(
         return remedy
     own = {name: settings[name] for name in part.queues}
     return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title=title))
+
+
+def _shaped_before(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a shaper before a link lets no more through than the link carries."""
+    first = shapers.before(tree, name)
+    return first is not None and bits_of(link_of(tree, first)) <= shapers.RIGHT[1] * carried(link_of(tree, name))
 
 
 def _fills(present: Measured, after: Measured, name: str) -> bool:
@@ -247,11 +255,14 @@ def _needed(
     seed: int,
     tried: _Tried,
     incoming: Collection[str],
+    *,
+    hopes: bool,
 ) -> _Tried:
     """
     Return the other queues that were tried, without that of link `name` if it brings nothing beside the others.
 
-    What a link gains may be the work of another link's queue. One run tells where it is its own.
+    What a link gains may be the work of another link's queue. One run tells where it is its own. What may
+    be a gain, though not for certain, counts where a symptom `hopes` for one.
     """
     if len(tried.queues) < 2:  # noqa: PLR2004  links
         return tried
@@ -260,13 +271,15 @@ def _needed(
     parts = {place: tried.parts[place] / own.get(place, 1.0) for place in rtts}
     first = lab.measure(_key("fewer", queues, left), changed, 1, seed, like=tried.after.length)
     idle = all(_idle(runs, name, tried.queues[name]) for runs in (present, first))
-    if not idle and _balance(lab, tried.changed, first, tried.after, parts).gains:
+    if hopes and not idle and _balance(lab, tried.changed, first, tried.after, parts).gains:
         return tried
     fewer = _tried(lab, tree, rtts, left, present, seed, incoming)
     if fewer is None:
         return tried
     brought = _balance(lab, tried.changed, fewer.after, tried.after, parts)
-    kept, gone = (tried, fewer) if not idle and (brought.gains or brought.promising_at(name)) else (fewer, tried)
+    kept, gone = (
+        (tried, fewer) if not idle and (brought.gains or (hopes and brought.promising_at(name))) else (fewer, tried)
+    )
     key = gone.after.key
     lab.record[key.replace("instead", "fewer" if gone is fewer else "more", 1)] = lab.record.pop(key)
     return kept
@@ -291,7 +304,7 @@ def _queues(
         link = link_of(changed, name)
         parts[name] = 1.0
         before = (name in incoming or not _port(link)) and shapers.shapeable(link, tree)
-        if (fair := lacking(tree, name)) is not None:
+        if (fair := shapers.lacking(tree, name)) is not None:
             queues[name] = fair
             rate = carried(link)
             if _elsewhere(link, fair) and before:
@@ -485,8 +498,10 @@ def _other_shaper(
     for name in {*firsts.values()} & rtts.keys():  # whose used part is of its own rate
         parts[name] = bits_at(changed, name) / bits_at(tree, name)
     after, balance = _compared(lab, "instead: the shaper", changed, present, seed, parts)
-    # the wait has moved to the shaper: the delays there are no price of their own
-    balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
+    for key in DELAYS:  # a wait that has moved to the shaper is no price of its own
+        longer = {effect.subject: effect.change for effect in balance.effects if effect.key == key}
+        moved = [first for name, first in firsts.items() if longer.get(first, 0.0) <= -longer.get(name, 0.0)]
+        balance = balance.without(key, moved)
     settings = {}
     for name, first in firsts.items():
         case = "behind-shaper" if first == shapers.before(tree, name) else "before-shaper"
@@ -635,7 +650,8 @@ def _balance(
     trees = [lab.record[key]["scenario"] for key in (present.key, after.key)]
     grows = [name for tree in trees for name in growing(tree)]
     crossed = first_crossed(changed, present.longest_first(list(parts)))
-    balance = Balance(effects(present, after, parts, crossed, most_flows(changed), grows))
+    streams = [str(flow["name"]) for flow in changed["flows"] if "congestion" not in flow]
+    balance = Balance(effects(present, after, parts, crossed, most_flows(changed), grows, streams))
     balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
     # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])

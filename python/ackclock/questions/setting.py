@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.scenario import link_of
 from .causes.measures import UNFAIR, ClassNumbers, Numbers, goodput, known, numbers, queued, spread
 from .causes.scales import bits as bits_of
+from .causes.scales import later, room
 from .causes.sentences import interval
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Setting:
     """Half the interval of each class's 99th percentile over the seeds, s; infinite of a single run."""
     kept: bool = False
     """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
+    most: float = math.inf
+    """The longest wait that its buffer allows, s; infinite where that varies, or has no limit."""
     throughput: float = math.nan
     """Part of what the link's rate would carry that is carried: where the rate varies, idle times may be slow ones."""
 
@@ -92,7 +95,15 @@ def measured(result: Result, name: str, bits: float, words: str) -> Setting:
         result=result,
         highest=float(trace.max(initial=0.0)),
         wire_loss=own.wire_loss,
+        most=longest(result._scenario, name),
     )
+
+
+def longest(tree: Mapping[str, Any], name: str) -> float:
+    """Return the longest wait that a plain queue of a rate that stays allows, s; infinite of others."""
+    link = link_of(tree, name)
+    varies = not isinstance(link["rate"], str) or later(tree, name) or link.get("service", "none") != "none"
+    return math.inf if varies or link["queue"].get("scheduler", "none") != "none" else room(tree, name)
 
 
 def _spark(trace: NDArray[Any]) -> str:

@@ -58,7 +58,7 @@ from .people import People, own_call
 from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders, senders_kept
 from .served import served, with_page
-from .setting import PACKET, Setting, averaged, bits_at, measured
+from .setting import PACKET, Setting, averaged, bits_at, longest, measured
 from .without_ecn import without_ecn
 
 if TYPE_CHECKING:
@@ -575,7 +575,8 @@ def _remedies(
         others[part.link] = replace(part.diagnosis.present, key=key)
     present = replace(present, judged=others)
     rtts = {entry.link: entry.diagnosis.present.numbers[0].rtt for entry in judged}
-    queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming), None
+    quiet = [entry.link for entry in judged if not (entry.diagnosis.findings or entry.diagnosis.open)]
+    queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming, quiet), None
     if own_senders:
         words = {entry.link: entry.present.queue for entry in judged}
         senders = other_senders(lab, tree, words, present, seed)
@@ -743,7 +744,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(own.peak for own in runs)
-    most = state("why.most-wait", waits=(waits[0], waits[1]))
+    most = state("why.most-wait", waits=(waits[0], waits[1], longest(tree, name)))
     fixed = isinstance(link["rate"], str) and not later(tree, name)
     spread = 0.0 if math.isnan(waits[1].half) else waits[1].half
     if FULL * room < p99 - spread and p99 + spread < room / FULL and fixed:

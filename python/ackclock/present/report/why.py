@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...core._words import listed
 from ...core.scenario import UNNAMED, link_of
 from ...core.units import PLAIN, index_within, interval, percent, rate_text, share_over_seeds, time_over_seeds
-from ...questions.causes.ablations import control
+from ...questions.causes.edits import control
 from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
@@ -53,7 +53,7 @@ def page(why: Why) -> str:
         (
             "queueing delay, 99th percentile",
             [
-                time_over_seeds(setting.delay_p99, setting.delay_p99_half, least=setting.delay_p50)
+                time_over_seeds(setting.delay_p99, setting.delay_p99_half, least=setting.delay_p50, most=setting.most)
                 for setting in settings
             ],
         ),

@@ -71,7 +71,7 @@ def _page(experience: Experience, no_page: str) -> str:
     """The median time of a page, and the longest where that is far longer, or why none loaded in the time."""
     text = _known(experience, "page", no_page.format(time(experience.page_seconds)))
     if experience.half("page") < experience.page < experience.page_max / FAR_LONGER:
-        text += f"; the slowest of {experience.pages} {time(experience.page_max)}"
+        text += f"; the slowest of {experience.pages}: {time(experience.page_max)}"
     return text
 
 

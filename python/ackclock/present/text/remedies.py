@@ -11,6 +11,7 @@ from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import index_within, interval, number, percent, rate_text, share, time, time_over_seeds
 from ...questions.causes.remedy import (
+    GAIN,
     LOSSES,
     MIN_DELAY_GAIN_S,
     OF_LINKS,
@@ -135,6 +136,8 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     )
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
     paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
+    perhaps = _by_link(balance.threats, many, {})
+    costs += f"{'; and ' * bool(costs)}perhaps {perhaps}, which these runs do not decide" if perhaps else ""
     weighed = gains + (f", for {listed(paid)}" if paid else "") + (f"; but {costs}" if costs else "")
     return gains, costs, weighed
 
@@ -143,8 +146,16 @@ def _tails(balance: Balance) -> dict[tuple[str, str], str]:
     """The 99th percentiles that do not fall, beside median waits that do."""
     tails = [effect for effect in balance.effects if effect.key == "delay_p99" and effect.better is None]
     long = [tail for tail in tails if tail.after >= MIN_DELAY_GAIN_S]
-    said = {tail.subject: f" (at the 99th percentile still {_time(tail.after, tail.half)})" for tail in long}
+    said = {tail.subject: f" (at the 99th percentile {_tail(tail)})" for tail in long}
     return {("delay_p50", link): words for link, words in said.items()}
+
+
+def _tail(tail: Effect) -> str:
+    """A 99th percentile that does not fall, beside the present one where it is longer for certain."""
+    after = _time(tail.after, tail.half)
+    if tail.change > tail.half:
+        return f"{after} in place of {time(tail.before)}"
+    return f"perhaps {after}, now {time(tail.before)}" if tail.after * GAIN > tail.before else f"still {after}"
 
 
 def _whose(remedy: Remedy, link: str) -> str:

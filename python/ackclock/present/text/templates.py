@@ -40,10 +40,10 @@ def _over_seeds(mean: Interval) -> str:
     return time_over_seeds(mean.mean, mean.half)
 
 
-def _beyond_median(waits: tuple[Interval, Interval]) -> str:
-    """Return a percentile that is no less than the median beside it."""
-    median, most = waits
-    return time_over_seeds(most.mean, most.half, least=median.mean)
+def _beyond_median(waits: tuple[Interval, Interval, float]) -> str:
+    """Return a percentile that is no less than the median beside it, and no more than a longest wait."""
+    median, tail, most = waits
+    return time_over_seeds(tail.mean, tail.half, least=median.mean, most=most)
 
 
 def _share_over_seeds(mean: Interval) -> str:

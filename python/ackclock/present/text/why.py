@@ -135,7 +135,7 @@ def text(why: Why) -> str:
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {peak} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
-                f"p99 {_delay(shown.delay_p99, shown.delay_p99_half, shown.delay_p50)}; "
+                f"p99 {_delay(shown.delay_p99, shown.delay_p99_half, shown.delay_p50, shown.most)}; "
                 f"utilisation {used}; {_loss(shown)}",
                 "",
             ]
@@ -175,9 +175,9 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
     return f"{time(seconds)} at the link's {which}rate" if named else time(seconds)
 
 
-def _delay(seconds: float, half: float, least: float = 0.0) -> str:
+def _delay(seconds: float, half: float, least: float = 0.0, most: float = math.inf) -> str:
     """A mean delay, with its interval where seeds differ much; unknown where nothing crosses the link in some run."""
-    return time_over_seeds(seconds, half, least=least) if math.isfinite(seconds) else "unknown"
+    return time_over_seeds(seconds, half, least=least, most=most) if math.isfinite(seconds) else "unknown"
 
 
 def part_used(why: Why, link: str, setting: Setting) -> str:
@@ -299,7 +299,8 @@ def _not_tried(why: Why) -> list[str]:
     lumped = [name for name in there if lumps_flows(link_of(tree, name))]
     apart = [name for name in there if name not in lumped]
     tunnels = {place for flow in tree["flows"] if flow.get("tunnel", "none") != "none" for place in flow["path"]}
-    tried = [(name, other.kept) for name, _, other, _ in why.every if other is not None]
+    places = {other.place for _, _, other, _ in why.every if other is not None}  # whose own commands are others' there
+    tried = [(name, other.kept) for name, _, other, _ in why.every if other is not None and name not in places]
     others = listed([name for name, kept in tried if not kept])
     cases = {
         "kept": [name for name, kept in tried if kept],

@@ -13,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
@@ -23,10 +22,26 @@ from ...core.statement import state
 from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
+from .edits import control, faster, keep, least_rate, like, set_control, sized, with_queue
 from .measures import UNRESPONSIVE
-from .scales import ENDLESS, bits, bulk, carried, keeper, later, most_flows, once, packet_size, quantities, room, steps
+from .scales import (
+    ENDLESS,
+    bits,
+    bulk,
+    carried,
+    keeper,
+    later,
+    mean_rate,
+    most_flows,
+    once,
+    packet_size,
+    quantities,
+    room,
+)
 from .symptoms import FEW_PACKETS
 
+TARGET: Final = 0.005
+"""CoDel's target by default, s."""
 SLOWER: Final = 10
 """
 Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses, and by
@@ -77,7 +92,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         for link in changed["link"]:
             if link["name"] in crossed:
                 link[key] = "none"
-        _keep(changed, crossed, key)
+        keep(changed, crossed, key)
         return Change(
             changed,
             words,
@@ -85,12 +100,6 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         )
 
     return apply
-
-
-def _keep(tree: Tree, links: Collection[str], key: str) -> None:
-    """Let some links keep a key's value: take away, in place, the changes that would set it later."""
-    changes = tree.get("change", [])
-    changes[:] = [change for change in changes if change.get("link") not in links or key not in change]
 
 
 def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -157,21 +166,16 @@ def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "medium", "own-medium", links=_names(others))
 
 
-def _least_rate(tree: Tree, link: Tree) -> float:
-    """Return the least rate above zero that a link has at any time, bit/s."""
-    rates = [carried(link), *(rate for text in later(tree, link["name"], "rate") for rate in quantities(text))]
-    if isinstance(link["rate"], Mapping):
-        rates += [bps for _, bps in steps(link["rate"])[0]]
-    return min(rate for rate in rates if rate > 0)
-
-
-def _faster(rate: Any, times: float) -> Any:
-    """Return so many times a rate, at each of its times where it varies."""
-    if isinstance(rate, Mapping):
-        return {**rate, "steps": [[at, _faster(bps, times)] for at, bps in rate["steps"]]}
-    if isinstance(rate, list):
-        return [_faster(entry, times) for entry in rate]
-    return f"{times * _core.quantity(rate)[0]:.12g} bit/s"
+def _steady(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give a link whose rate varies the mean of it all the time."""
+    changed = copy.deepcopy(tree)
+    link = link_of(changed, name)
+    rate = link["rate"]
+    if not isinstance(rate, Mapping) or not rate.get("steps") or symptom in ("unfair", "hosts"):
+        return None
+    mean = mean_rate(rate)
+    link["rate"] = f"{mean:.12g} bit/s"
+    return _said(changed, "varying-rate", "mean-rate", rate=mean)
 
 
 def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
@@ -187,21 +191,24 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
             for link in changed["link"]
             if link["name"] in crossed and (isinstance(link["rate"], str) or link["rate"].get("steps"))
         ]
+        own = carried(link_of(tree, name))
+        if most is None:  # what is far faster, and full of no others' packets, is no part of what holds them back
+            there = [link for link in there if least_rate(tree, link) < 2 * own or _of_others(tree, link["name"], name)]
         if not there or (most is None and len(there) == 1):  # which is taken away alone
             return None
-        there = sorted(there, key=lambda link: _least_rate(tree, link))[:most]
+        there = sorted(there, key=lambda link: least_rate(tree, link))[:most]
         times = SLOWER
         # an equal link would be a bottleneck, too
-        while times * _least_rate(tree, there[0]) < 2 * carried(link_of(tree, name)):
+        while times * least_rate(tree, there[0]) < 2 * own:
             times *= SLOWER
         for link in there:
-            link["rate"] = _faster(link["rate"], times)
+            link["rate"] = faster(link["rate"], times)
             if len(there) > 1 and isinstance(link.get("policer"), Mapping):  # which is taken away alone
-                link["policer"]["rate"] = _faster(link["policer"]["rate"], times)
+                link["policer"]["rate"] = faster(link["policer"]["rate"], times)
         names = [link["name"] for link in there]
         for change in changed.get("change", []):
             if change.get("link") in names and "rate" in change:
-                change["rate"] = _faster(change["rate"], times)
+                change["rate"] = faster(change["rate"], times)
         for place in names:
             let = shapers.let_through(link_of(changed, place))  # what holds its rate back is as much faster
             if let and place != keeper(tree, name):  # which `_shaper` sets
@@ -209,6 +216,11 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
     return apply
+
+
+def _of_others(tree: Tree, place: str, name: str) -> bool:
+    """Whether flows cross a place that do not cross link `name`."""
+    return any(place in flow["path"] and name not in flow["path"] for flow in tree["flows"])
 
 
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -307,16 +319,29 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
         chosen = next(flow for flow in bulk(tree, name) if control(flow) == kind)
         changed = copy.deepcopy(tree)
         for flow in bulk(changed, name):
-            flow["congestion"] = copy.deepcopy(chosen["congestion"])
-            for key in flow.keys() - chosen.keys():  # an endpoint of the user's own has no keys of TCP
-                del flow[key]
-            for key in chosen:
-                if key not in flow or key in ("pacing", "loss_detection", "reduction", "hystart", "ecn"):
-                    flow[key] = copy.deepcopy(chosen[key])
+            like(flow, chosen)
         words = " beside ".join(called(kind) for kind in count)
         return _said(changed, "controls", "one-control", controls=words, control=called(kind))
 
     return apply
+
+
+def _rivals(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give endless flows that a link's own meet elsewhere, and not here, the control of these."""
+    own, changed = bulk(tree, name), copy.deepcopy(tree)
+    places = {place for flow in own for place in flow["path"]}
+    others = [flow for flow in changed["flows"] if flow["traffic"]["kind"] == "bulk" and name not in flow["path"]]
+    there = [flow for flow in others if places & {*flow["path"]} and control(flow) != control(own[0])]
+    if symptom != "idle" or not there:
+        return None
+    facts = {
+        "names": _names(there),
+        "links": listed(sorted(places & {place for own in there for place in own["path"]})),
+    }
+    controls = listed(list(dict.fromkeys(called(control(flow)) for flow in there)))
+    for flow in there:
+        like(flow, own[0])
+    return _said(changed, "rivals", "one-control-for", controls=controls, control=called(control(own[0])), **facts)
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -441,42 +466,6 @@ def _absence(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "absent", "present", names=_names(absent)) if absent else None
 
 
-def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
-    """Return the scenario with another queue at a link, without the changes that it has for the old one."""
-    changed = copy.deepcopy(tree)
-    link_of(changed, name)["queue"] = dict(queue)
-    return _without_changes(changed, name, lambda _: True)
-
-
-def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree:
-    """Take from a scenario the changes of some keys of a link's queue; what else changes stays."""
-    kept = []
-    for change in tree.get("change", []):
-        if change.get("link") != name or "queue" not in change:
-            kept.append(change)
-            continue
-        queue = {key: value for key, value in change["queue"].items() if not gone(key)}
-        rest = {key: value for key, value in change.items() if key != "queue"} | ({"queue": queue} if queue else {})
-        if rest.keys() - {"at", "link"}:
-            kept.append(rest)
-    return tree | {"change": kept} if kept else {key: value for key, value in tree.items() if key != "change"}
-
-
-def sized(tree: Tree, name: str, seconds: float) -> Tree:
-    """
-    Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays.
-
-    It is of whole packets of the largest size; a smaller one counts bytes if the present one does: ACKs would fill it.
-    """
-    changed = copy.deepcopy(tree)
-    link = link_of(changed, name)
-    packet = packet_size(tree, name)
-    packets = max(round(seconds * bits(link) / (8 * packet)), FEW_PACKETS)
-    by_packets = seconds > room(tree, name) or str(link["queue"]["capacity"]).endswith("packets")
-    link["queue"]["capacity"] = f"{packets} packets" if by_packets else f"{packets * packet:.12g} B"
-    return _without_changes(changed, name, lambda key: key == "capacity")
-
-
 def _plain_queue(tree: Tree, name: str) -> bool:
     queue = link_of(tree, name)["queue"]
     return bool(queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none")
@@ -539,6 +528,17 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, cause, "drop-tail", queue=here, room=room(changed, name))
 
 
+def _target(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give an AQM that holds the wait at a long target the one of FQ-CoDel."""
+    queue, changed = link_of(tree, name)["queue"], copy.deepcopy(tree)
+    if symptom != "delay" or "target" not in queue:
+        return None
+    here = _core.quantity(queue["target"])[0]
+    wanted = max(TARGET, 12 * packet_size(tree, name) / carried(link_of(tree, name)))
+    link_of(changed, name)["queue"]["target"] = f"{wanted:.12g} s"
+    return _said(changed, "target", "other-target", target=here, wanted=wanted) if wanted < here else None
+
+
 def _at_its_rate(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree | None:
     """Return the scenario with another queue, of the rate that the present one lets through; None where that varies."""
     link, changed = link_of(tree, name), with_queue(tree, name, queue)
@@ -560,13 +560,6 @@ def _delayed_acks(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in there:
         flow["delayed_ack"] = False
     return _said(changed, "delayed-acks", "each-acked")
-
-
-def set_control(flow: dict[str, Any], kind: str) -> None:
-    """Give the flows of a canonical class another congestion control, with what goes with it in their style."""
-    flow["congestion"] = {"kind": kind}
-    for key in ("reduction", "hystart", "search", "saved_window", "saved_rtt"):  # BBR has its own way of each
-        flow.pop(key, None)
 
 
 def _control(place: int) -> Callable[[Tree, str, str], Change | None]:
@@ -680,38 +673,8 @@ def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
     )
 
 
-def by_host(tree: Tree, name: str) -> Tree | None:
-    """
-    Return CAKE that shares a link by host: the present one, or with the rate of the present queue.
-
-    None where hosts have no names.
-    """
-    side = shapers.hosts(tree, name)
-    if side is None:
-        return None
-    link = link_of(tree, name)
-    mode = {"destination": "dual-dsthost", "source": "dual-srchost"}[side]
-    if shapers.scheduler(link)[0] == "cake":
-        present: Tree = copy.deepcopy(link["queue"])
-        entry = present["scheduler"]
-        present["scheduler"] = {**(entry if isinstance(entry, dict) else {"kind": entry}), "isolation": mode}
-        return present
-    held = shapers.held(link)
-    rate = "unlimited" if held is None else f"{round(held / 8) * 8} bit/s"
-    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": mode}}
-
-
-def lacking(tree: Tree, name: str) -> Tree | None:
-    """Return `by_host`, where the present queue does not share so."""
-    queue = by_host(tree, name)
-    kind, values = shapers.scheduler(link_of(tree, name))
-    if queue is None or (kind == "cake" and values["isolation"] in (queue["scheduler"]["isolation"], "triple-isolate")):
-        return None
-    return queue
-
-
 def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
-    queue = lacking(tree, name)
+    queue = shapers.lacking(tree, name)
     if queue is None or symptom != "hosts":
         return None
     isolation = queue["scheduler"]["isolation"]
@@ -730,6 +693,7 @@ SPECIFIC: Final = (
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
     LinkAblation("stalls", _wire("stalls", "times in which the link sends nothing")),
     LinkAblation("changes", _changes),
+    LinkAblation("varying-rate", _steady),
     LinkAblation("access", _access),
     LinkAblation("elsewhere", _elsewhere(1)),
     LinkAblation("elsewhere", _elsewhere(None)),
@@ -744,6 +708,7 @@ SPECIFIC: Final = (
     LinkAblation("endless-flows", _endless),
     LinkAblation("mixed-controls", _mixed(0)),
     LinkAblation("mixed-controls", _mixed(1)),
+    LinkAblation("rivals", _rivals),
     LinkAblation("round-trips", _unequal),
 )
 """Properties that a healthy path does not have."""
@@ -751,6 +716,7 @@ OTHERS: Final = LinkAblation("other-traffic", _others)
 """All traffic beside streams: where they lose packets without it, their own rate may be the cause."""
 GENERAL: Final = (
     LinkAblation("slow-start", _slow_start),
+    LinkAblation("target", _target),
     LinkAblation("queue", _queue),
     LinkAblation("buffer", _buffer),
     LinkAblation("delayed-acks", _delayed_acks),
@@ -758,9 +724,3 @@ GENERAL: Final = (
     LinkAblation("flows", _flows),
 )
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""
-
-
-def control(flows: Tree) -> str:
-    """Return the congestion control of a class of flows: its kind, or the file of its library."""
-    table = flows["congestion"]
-    return Path(str(table["library"])).name if "library" in table else str(table["kind"])

@@ -20,9 +20,10 @@ from ...core.units import index_within, share, share_within, time_within
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
-from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
+from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, with_clear_way_back
+from .edits import sized
 from .lab import Lab
-from .measures import known, lost, not_marked, on_way
+from .measures import UNFAIR, known, lost, not_marked, on_way
 from .policing import behind_policer, spare
 from .scales import ENDLESS, Length, alike, bulk, by_changes, carried, needed, once, policed, room, unqueued
 from .sentences import Evidence, Sentence
@@ -169,14 +170,13 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
             break
         verdicts, present = _verdicts(lab, tree, again, seed)
     _check_crossed(lab, present)
-    findings: list[Finding] = []
-    undecided: list[_Open] = []
-    open_: set[str] = set()
+    findings, undecided, open_ = list[Finding](), list[_Open](), set[str]()
     for symptom, verdict in verdicts:
         last = verdict if isinstance(verdict, _Open) else _again(lab, present, symptom, verdict)
         if isinstance(last, _Open):
-            undecided.append(last)
-            open_.add(symptom.key)
+            if symptom.key != UNFAIR or least_of(present) is None:  # of which `starving` tells
+                undecided.append(last)
+                open_.add(symptom.key)
         elif last.value > last.limit:
             findings.append(_causes(lab, tree, present, symptom, seed, last))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)

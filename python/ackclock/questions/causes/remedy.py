@@ -25,7 +25,7 @@ A delay, a page's time or a share of lost packets is better if it falls below th
 grows by as much ...
 """
 MIN_DELAY_GAIN_S: Final = 0.002
-"""... a delay by this at least, s ..."""
+"""... a delay by this at least, s, or by the round trip where that is shorter ..."""
 MIN_LOSS_GAIN: Final = 0.001
 """... a loss by this part of the packets at least."""
 FAIRER: Final = 0.05
@@ -50,6 +50,14 @@ GIVEN: Final = 0.5
 """... get this part of it at least."""
 LOSSES: Final = 0.01
 """Without one it may lose this part more of the packets to be recommended."""
+
+MANIFOLD: Final = 2.0
+"""Throughput that grows to so many times what it was, or a page that loads in so much less of the time, is worth ..."""
+BORNE_S: Final = 0.01
+"""
+... delays that are longer by no more than this, s. A stream pays for a setting with which its tail is longer by more;
+so, perhaps, does a link where the seeds differ so much that they do not decide it.
+"""
 
 STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
@@ -98,6 +106,10 @@ class Effect:
     evidence: Evidence
     flows: int = 1
     """Flows of the class, for `goodput`."""
+    least: float = MIN_DELAY_GAIN_S
+    """Delays that change by less do not count, s."""
+    stream: bool = False
+    """Whether the class has no congestion control, as a call."""
     owed: bool = False
     """Whether it may change by as much for the lengths of the runs alone; nothing is said of it then."""
 
@@ -114,7 +126,7 @@ class Effect:
     @property
     def decided(self) -> bool:
         """True if the change does not count, or its interval is without zero."""
-        return _better(self.key, self.before, self.after, 0.0) is None or abs(self.change) > self.half
+        return _better(self.key, self.before, self.after, 0.0, self.least) is None or abs(self.change) > self.half
 
     @property
     def promising(self) -> bool:
@@ -123,7 +135,15 @@ class Effect:
             return False
         up = self.key in ("jain", "rate", "finished")
         best = self.after + self.half if up else max(self.after - self.half, 0.0)
-        return bool(_better(self.key, self.before, best, 0.0))
+        return bool(_better(self.key, self.before, best, 0.0, self.least))
+
+    @property
+    def threatening(self) -> bool:
+        """True if a wait at a link, or its loss, is far worse by its mean, though not for certain."""
+        if self.better is not None or self.owed or not math.isfinite(self.half):
+            return False
+        least = {"delay_p50": BORNE_S, "delay_p99": BORNE_S, "loss": LOSSES}.get(self.key, math.inf)
+        return self.change > least and self.after >= MANIFOLD * self.before
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -172,6 +192,7 @@ def effects(
     crossed: Mapping[str, str] | None = None,
     counts: Mapping[str, int] | None = None,
     growing: Collection[str] | None = None,
+    streams: Collection[str] = (),
 ) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -189,6 +210,8 @@ def effects(
         Flows of each class; by default one.
     growing
         Classes that may wait in a buffer without a limit; by default all.
+    streams
+        Classes without congestion control.
     """
     found = []
     many = len(parts) > 1
@@ -201,10 +224,7 @@ def effects(
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
-        apart = difference_interval(old, new)
-        half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
-        if key in ("jain", "goodput", "one_way_p99", "completion") and apart.count == 1:
-            half = math.inf  # with other seeds the shares may be others, and so may what a class waits in all
+        half = _half(old, new, in_time, key)
         evidence = Evidence(
             f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
             now,
@@ -213,7 +233,8 @@ def effects(
             runs=(runs.key, after.key),
             kind=_KINDS.get(key, "share"),
         )
-        better = _better(key, before, now, half)
+        least = min(MIN_DELAY_GAIN_S, min(run.rtt for run in runs.numbers) or MIN_DELAY_GAIN_S)
+        better = _better(key, before, now, half, least)
         # shares even out and boundless queues grow with time: what a run may owe to its length does not count
         longer = after.length.measured / runs.length.measured
         owes = {"jain": _owed, "one_way_p99": _grown}.get(key)
@@ -221,7 +242,9 @@ def effects(
             owes = None
         owed = owes is not None and better is not None and owes(before, now, longer)
         number = (counts or {}).get(subject, 1)
-        found.append(Effect(key, subject, before, now, half, None if owed else better, evidence, number, owed))
+        said = None if owed else better
+        stream = key == "one_way_p99" and subject in streams
+        found.append(Effect(key, subject, before, now, half, said, evidence, number, least, stream, owed))
 
     told = False
     for link, part in parts.items():
@@ -258,6 +281,16 @@ def effects(
                  f"goodput of {name}",
                  apart_in_time(own.numbers, after.numbers, f"{GOODPUT}{name}"))  # fmt: skip
     return tuple(found)
+
+
+def _half(old: Sequence[float], new: Sequence[float], in_time: float, key: Key) -> float:
+    """Return half the interval of a difference between runs, no less than parts of their time leave open."""
+    apart = difference_interval(old, new)
+    if key in ("jain", "goodput", "one_way_p99", "completion") and apart.count == 1:
+        return math.inf  # with other seeds the shares may be others, and so may what a class waits in all
+    # one run beside several may be any of them
+    halves = [apart.half, *(interval(values).half for values in (old, new) if apart.count == 1 < len(values))]
+    return max(in_time, *(0.0 if math.isnan(own) else own for own in halves))
 
 
 def apart_in_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str) -> float:
@@ -303,14 +336,14 @@ def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
     return measured.judged[link].numbers if link in measured.judged else measured.beside.get(link, measured.numbers)
 
 
-def _better(key: Key, old: float, new: float, half: float) -> bool | None:
+def _better(key: Key, old: float, new: float, half: float, delay: float = MIN_DELAY_GAIN_S) -> bool | None:
     if key == "goodput":
         return False if old - new >= LESS * old and old - new > half else None
     if key in ("jain", "rate", "finished"):
         least = {"jain": FAIRER, "finished": LESS}.get(key, FASTER * old)
         counts, better = abs(new - old) >= least, new > old
     else:
-        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
+        least = delay if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
         least = 0.0 if key == "completion" else least  # however short, it takes a round trip at least
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
@@ -355,12 +388,17 @@ class Balance:
         """
         Return the costs at a link, of a class of flows in its goodput, and of a page.
 
-        Longer tails of classes are costs where shorter ones of others are gains.
+        Longer tails of classes are costs where shorter ones of others are gains; those of streams always.
         """
         tails = any(gain.key == "one_way_p99" for gain in self.gains)
         worse = (effect for effect in self.effects if effect.better is False)
-        worse = (effect for effect in worse if effect.key != "one_way_p99" or tails)
+        worse = (own for own in worse if own.key != "one_way_p99" or tails or (own.stream and own.change > BORNE_S))
         return tuple(effect for effect in worse if effect.key != "goodput" or self._beyond(effect) >= LESS)
+
+    @property
+    def threats(self) -> tuple[Effect, ...]:
+        """Return what may be far worse at a link, though the seeds do not decide it."""
+        return tuple(effect for effect in self.effects if effect.threatening)
 
     @property
     def of_one_run(self) -> tuple[Effect, ...]:
@@ -459,7 +497,7 @@ class Balance:
 
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
-        if not self.gains:
+        if not self.gains or (self.threats and prefer != "rate"):
             return False
         if prefer == "delay":
             return self._gains_in("delay") and not self._longer
@@ -470,5 +508,12 @@ class Balance:
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
             or (cost.key == "goodput" and (self._beyond(cost) <= PRICE or self._shared(cost)))
             or (cost.key == "loss" and cost.change <= LOSSES)
+            or (cost.key in (*DELAYS, "one_way_p99") and cost.change <= BORNE_S and self._manifold)
             for cost in self.costs
         )
+
+    @property
+    def _manifold(self) -> bool:
+        """Whether a link carries many times as much, or pages load in a small part of the time."""
+        more = (gain.after >= MANIFOLD * gain.before for gain in self.gains if gain.key == "rate")
+        return any(more) or any(MANIFOLD * gain.after <= gain.before for gain in self.gains if gain.key == "page")

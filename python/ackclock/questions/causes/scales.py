@@ -18,7 +18,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import RIGHT, after, before, crossed, fixed, held, remembered, returning
+from .shapers import RIGHT, after, before, crossed, divided, fixed, held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -133,7 +133,7 @@ def bits(link: Mapping[str, Any]) -> float:
     """
     rate = link["shaper"]["rate"] if isinstance(link.get("shaper"), Mapping) else link["rate"]
     if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
-        mean = _over_time(rate)
+        mean = mean_rate(rate)
     else:
         rates = quantities(rate) or [1e6]
         mean = sum(rates) / len(rates)
@@ -237,7 +237,8 @@ def once(tree: Mapping[str, Any]) -> bool:
     return bool(changed(tree, end)) or any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
 
 
-def _over_time(rate: Mapping[str, Any]) -> float:
+def mean_rate(rate: Mapping[str, Any]) -> float:
+    """Return the mean of a rate that varies in steps, bit/s; a last one for ever is as long as the others."""
     rate_steps, period = steps(rate)
     begins = [at for at, _ in rate_steps]
     mean_length = begins[-1] / (len(begins) - 1) if len(begins) > 1 else 1.0
@@ -649,15 +650,19 @@ def keeper(tree: Mapping[str, Any], name: str) -> str | None:
     Return the link whose shaper is to keep a link's queue short, however it is set; None without one.
 
     It stands before the slowest link behind it, or behind the link as one for what a line brings: slower than the port
-    that it is at, and no slower than the line, whose packets it could not delay else. No endless flows cross it that
-    do not cross the link: it would hold these, too.
+    that it is at, and no slower than the line, whose packets it could not delay else, and without classes, whose
+    guarantees it would cut. No endless flows cross it that do not cross the link: it would hold these, too.
     """
     line = link_of(tree, name)
+    if line.get("service", "none") != "none":  # which carries less, by much that varies
+        return None
     if (first := before(tree, name)) is not None:
         return first if carried(line) == _slowest_behind(tree, name, first) and _alone(tree, name, first) else None
     if (behind := after(tree, name)) is None or not fixed(line, tree) or not _alone(tree, name, behind):
         return None
     port, let = link_of(tree, behind)["rate"], bits(link_of(tree, behind))
+    if divided(link_of(tree, behind)["queue"]):
+        return None
     slower = isinstance(port, str) and let < RIGHT[0] * quantities(port)[0]
     return behind if slower and let >= RIGHT[0] * carried(line) else None
 

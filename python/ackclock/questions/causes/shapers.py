@@ -183,6 +183,12 @@ def _shaper(tree: Mapping[str, Any], name: str, part: Callable[[list[str]], list
     return min(common, key=lambda place: let_through(links[place]) or math.inf) if common else None
 
 
+def divided(queue: Mapping[str, Any]) -> bool:
+    """Whether a queue, or a class of it, has more than one class."""
+    rows = queue.get("classes", [])
+    return len(rows) > 1 or any(map(divided, rows))
+
+
 def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the keys of the link layer of a CAKE that counts one; None of others."""
     kind, values = scheduler(link)
@@ -289,3 +295,33 @@ def shapeable(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
 
 _BESIDE_RATE: Final = {"at", "link", "queue", "delay"}
 """Keys of a change that leaves a link's rate."""
+
+
+def by_host(tree: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """
+    Return CAKE that shares a link by host: the present one, or with the rate of the present queue.
+
+    None where hosts have no names.
+    """
+    side = hosts(tree, name)
+    if side is None:
+        return None
+    link = link_of(tree, name)
+    mode = {"destination": "dual-dsthost", "source": "dual-srchost"}[side]
+    if scheduler(link)[0] == "cake":
+        present: dict[str, Any] = copy.deepcopy(link["queue"])
+        entry = present["scheduler"]
+        present["scheduler"] = {**(entry if isinstance(entry, dict) else {"kind": entry}), "isolation": mode}
+        return present
+    let = held(link)
+    rate = "unlimited" if let is None else f"{round(let / 8) * 8} bit/s"
+    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": mode}}
+
+
+def lacking(tree: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return `by_host`, where the present queue does not share so."""
+    queue = by_host(tree, name)
+    kind, values = scheduler(link_of(tree, name))
+    if queue is None or (kind == "cake" and values["isolation"] in (queue["scheduler"]["isolation"], "triple-isolate")):
+        return None
+    return queue

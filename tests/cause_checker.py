@@ -254,7 +254,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key == "reverse_path":
         yield _of_acks(old, now)
     elif key == "ack_size":
-        yield rf"the ACKs of {names}, which want {RATE}", "with ACKs of a tenth of their size"
+        yield rf"the ACKs of {names}(?:, which want {RATE})?(?=$| and )", "with ACKs of a tenth of their size"
     elif key == "delayed_ack":
         yield "delayed ACKs", "with an ACK for each packet"
     elif key == "rtt":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -613,7 +613,11 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     for evidence in sentence["evidence"]:
         (limit,) = [value for word, value in limits.items() if word in evidence["how"]]
         _near(evidence["limit"], limit, sentence, 1e-6)
-    shown = re.sub(r" ± [0-9.]+ (us|ms|s|%)| \[[^]]*\]|\(1 in 100: [^)]*\)", "", sentence["text"])
+    floor = re.search(r", which is called long from ([0-9.e+-]+) (us|ms|s) on", sentence["text"])
+    if floor is not None:
+        _near(float(floor[1]) * _UNIT[floor[2]], limits["median"], sentence)
+    text = sentence["text"].replace(floor[0] if floor else "nothing", "")
+    shown = re.sub(r" ± [0-9.]+ (us|ms|s|%)| \[[^]]*\]|\(1 in 100: [^)]*\)", "", text)
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", shown)
     on_wire = [_wire_lost] * (runs.mean(key, _wire_lost) > 0)
     for (text, unit), what in zip(said, (_wait(0.5), _lost, *on_wire, _idle), strict=True):
@@ -634,25 +638,48 @@ def _class_waits(sentence: dict[str, Any], runs: _Runs) -> None:
     assert runs.mean(key, _wait(0.5)) < _wait_limit(runs.of(key)[0], runs) * 1.2, sentence["text"]
 
 
-def _starves(sentence: dict[str, Any], runs: _Runs) -> None:
-    """As many flows as are said get next to nothing in every run, and their classes are those that are said."""
-    (key,) = sentence["evidence"][0]["runs"]
+def _starved(of: Iterable[Any], link: str) -> tuple[list[int], list[float], str]:
+    """How many endless flows get next to nothing in each run, the least part of an even share, and their classes."""
     names: set[str] = set()
     counts, least = [], []
-    for run in runs.of(key):
-        tree = run._scenario
-        endless = {
-            flow["name"] for flow in tree["flows"] if runs.link in flow["path"] and flow["traffic"]["kind"] == "bulk"
-        }
-        flows = run.flows[run.flows["class"].isin(endless)]
+    for run in of:
+        over = [flow for flow in run._scenario["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+        flows = run.flows[run.flows["class"].isin({flow["name"] for flow in over})]
         part = flows["goodput"] / flows["goodput"].mean()
         names |= {str(name) for name in flows["class"][part < 0.1]}
         counts.append(int((part < 0.1).sum()))
         least.append(float(part.min()))
+    return counts, least, " and ".join(sorted(names))
+
+
+def _starves(sentence: dict[str, Any], runs: _Runs) -> None:
+    """As many flows as are said get next to nothing in every run, and their classes are those that are said."""
+    (key,) = sentence["evidence"][0]["runs"]
+    counts, least, names = _starved(runs.of(key), runs.link)
+    assert ("; the cause is " in sentence["text"]) == (len(sentence["evidence"]) > 1), sentence["text"]
+    for relief in sentence["evidence"][1:]:
+        ended = runs.of(*relief["runs"])
+        kinds = {
+            flow["congestion"]["kind"]
+            for run in ended
+            for flow in run._scenario["flows"]
+            if runs.link in flow["path"] and flow["traffic"]["kind"] == "bulk"
+        }
+        assert len(kinds) == 1, (sentence["text"], kinds)
+        assert not any(_starved(ended, runs.link)[0]), sentence["text"]
     assert min(counts) > 0, sentence["text"]
     assert sentence["numbers"]["starved_min"] == min(counts), sentence["text"]
-    assert f" of {' and '.join(sorted(names))} get" in sentence["text"]
+    assert f" of {names} get" in sentence["text"]
     _near(sentence["numbers"]["least"], float(np.mean(least)), sentence, 1e-3)
+
+
+def _unevenly(sentence: dict[str, Any], runs: _Runs) -> None:
+    """As any symptom; and the flows that are said to get next to nothing do."""
+    _symptom(_uneven, lambda _one, _runs: 0.2, 0.5)(sentence, runs)
+    said = re.search(r"([0-9]+)(?: to ([0-9]+))? of (.*?) gets? less than 10 % of an even share", sentence["text"])
+    counts, _, names = _starved(runs.of(*sentence["evidence"][0]["runs"]), runs.link)
+    if said is not None:
+        assert (int(said[1]), int(said[2] or said[1]), said[3]) == (min(counts), max(counts), names), sentence["text"]
 
 
 def _filters_acks(run: Any, runs: _Runs) -> bool:
@@ -1026,7 +1053,7 @@ CHECKS = {
     "waits-long": _symptom(_wait(0.5), _wait_limit, 0.7),
     "loses-much": _symptom(_lost_in_all, lambda _one, _runs: 0.01, 0.5),
     "stands-idle": _symptom(_idle, lambda _one, _runs: 0.05, 0.7),
-    "shares-unevenly": _symptom(_uneven, lambda _one, _runs: 0.2, 0.5),
+    "shares-unevenly": _unevenly,
     "cannot-tell": _cannot,
     "healthy": _healthy,
     "class-waits": _class_waits,

@@ -6,6 +6,7 @@ It parses the text; nothing of what wrote it is used.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -48,9 +49,17 @@ def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
     assert low == max(mean - half, 1.0), (low, mean, half)
     assert mean - 1e-9 <= high <= min(mean + half, MOST) + 1e-9, (high, mean, half)
     users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
-    decimals = next((digits for digits in (1, 2, 3) if not (_at_limit(low, digits) or _at_limit(high, digits))), 4)
-    scores = [f"{score:.{decimals}f}" for score in (low, high)]
+    decimals = 2 if _at_limit(low, 1) or _at_limit(high, 1) else 1
+    scores = [f"{_beside_limits(score, decimals):.{decimals}f}" for score in (low, high)]
     return " to ".join(sorted({*scores})), " to ".join(sorted({*users}, key=users.index))
+
+
+def _beside_limits(score: float, digits: int) -> float:
+    """The rounded score, a digit less or more where a limit lies between it and the score."""
+    rounded = round(score, digits)
+    if not _at_limit(score, digits):
+        return rounded
+    return rounded + (-1 if rounded > score else 1) * 10.0**-digits
 
 
 def _at_limit(score: float, digits: int) -> bool:
@@ -139,8 +148,12 @@ def _over_seeds(setting: Mapping[str, Any], key: str) -> list[float]:
     """
     value, half = setting[key], setting.get(f"{key}_half", 0.0)
     if key.startswith("delay"):  # a percentile is no less than the median
-        least = min(setting["delay_p50"], value) if key == "delay_p99" else 0.0
-        ends = [half] if value - half >= least else [least, value + half]
+        least, most = 0.0, math.inf
+        if key == "delay_p99":  # ... and no more than a buffer allows, in which nothing is longer
+            least, most = min(setting["delay_p50"], value), setting.get("most") or math.inf
+            assert most > 0.98 * setting["peak"], (most, setting["peak"])
+        low, high = max(value - half, least), min(value + half, most)
+        ends = [half] if value - half >= least and not value <= most < value + half else [low, high]
         return [] if half <= max(0.01 * value, NOTHING) else ends
     inside = half <= value and half <= 1 - value
     return (

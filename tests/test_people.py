@@ -481,7 +481,7 @@ def test_the_probes_are_said_to_be_like_the_first_flows() -> None:
     link = {"name": "l", "rate": "10 Mbit/s"}
     tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": flows}).canonical
     length = replace(LENGTH, measured=5.0)
-    said = "; call and pages have the round trip of the flows of a, 40 ms, and pages their congestion control, now BBR"
+    said = " the round trip of the flows of a, 40 ms, and pages are sent with their congestion control, now BBR"
     assert said in footnote(people({"now": tree}, "l", length))
     alike = ac.Scenario({**tree, "flows": [{**flow, "congestion": "cubic", "rtt": "40 ms"} for flow in flows]})
     assert "congestion control" not in footnote(people({"now": alike.canonical}, "l", length))
@@ -499,6 +499,8 @@ def test_a_mos_has_as_many_decimals_as_tell_the_satisfaction() -> None:
         89.97: ("MOS 4.3", "satisfied"),
         90.2: ("MOS 4.34", "very satisfied"),
     }
+    (score, words) = _call(replace(blank, call=Call(69.97, 0.1, 0.05, 0.0, 0.0)))
+    assert (score, words) == ("MOS 3.59", "many users dissatisfied"), "MOS 3.5957 to 3.5967"
 
 
 def test_a_wires_jitter_is_no_wait_in_a_queue() -> None:

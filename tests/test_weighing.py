@@ -47,6 +47,7 @@ def test_what_may_be_far_worse_is_said_and_not_recommended() -> None:
     (0.030, 0.001, "still 30 ms"),
     (0.037, 0.001, "37 ms in place of 30 ms"),
     (0.038, 0.02, "perhaps 38 ms ± 20 ms, now 30 ms"),
+    (0.010, 0.03, "perhaps 10 ms [0 ms, 40 ms], now 30 ms"),
     (0.031, 0.02, "still 31 ms ± 20 ms"),
 ])  # fmt: skip
 def test_a_tail_that_grows_is_not_still_what_it_was(after: float, half: float, words: str) -> None:
@@ -201,3 +202,39 @@ def test_the_judge_convicts_what_may_be_far_worse_and_is_not_said(half: float, p
         return
     with pytest.raises(AssertionError):
         checkers._threatens(effect, perhaps, {"text": ""})
+
+
+def test_a_class_whose_own_queue_a_stream_never_meets_is_no_cause_of_its_losses() -> None:
+    """ "Endless flows that fill the queue (staff and guest)" of a call in the class of staff; guest has its own."""
+    flows = [{"name": name, "path": ["l"]} for name in ("staff", "guest")]
+    stream = {"name": "voip", "path": ["l"], "packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    found = [own.apply(scenario({"l": {}}, *flows, stream).canonical, "l", "stream") for own in SPECIFIC
+             if own.key == "endless-flows"]  # fmt: skip
+    assert [own.done for own in found if own is not None] == [
+        "without staff",
+        "without guest",
+        "without staff and guest",
+    ]
+    alone = [own.apply(scenario({"l": {}}, flows[0], stream).canonical, "l", "stream") for own in SPECIFIC
+             if own.key == "endless-flows"]  # fmt: skip
+    assert [own.done for own in alone if own is not None] == ["without staff"]
+
+
+def test_a_ceil_that_is_of_no_use_is_said_beside_the_lines_of_its_tree() -> None:
+    """`run` said it, `why` printed the tree's lines without a word."""
+    leaf = {"name": "staff", "rate": "4 Mbit/s", "ceil": "9 Mbit/s", "flows": ["own"]}
+    why = ac.why(
+        scenario=scenario({"l": {"queue": {"scheduler": "htb", "classes": [leaf]}}}, {"name": "own", "path": ["l"]})
+    )
+    assert "At l class staff has no class above it to borrow from, so that its ceil is of no use." in why.checked
+
+
+def test_losses_of_flows_whose_acks_wait_are_asked_with_a_clear_way_back() -> None:
+    """ "The ACK path and CUBIC together" of an uplink that Vegas alone keeps from losing."""
+    flows = [
+        {"name": "down", "path": ["d"], "reverse_path": ["u"]},
+        {"name": "up", "path": ["u"], "reverse_path": ["d"]},
+    ]
+    tree = scenario({"d": {}, "u": {}}, *flows).canonical
+    for symptom, clear in (("loss", True), ("delay", True), ("idle", False)):
+        assert (ablations.clear_way_back(tree, "u", symptom) is not None) is clear

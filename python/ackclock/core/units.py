@@ -117,7 +117,8 @@ def time_within(seconds: float, half: float, least: float = 0.0, most: float = m
     value, wide = _within(seconds * scale, half * scale)
     if not float(value) and abs(seconds) >= NOTHING:
         value = f"{seconds * scale:.1g}"  # zero is said of zero only
-    if seconds - half < least <= seconds or seconds <= most < seconds + half:
+    most = most if seconds <= most else math.inf
+    if seconds - half < least <= seconds or most < seconds + half:
         lowest = max(seconds - half, least)
         low = _as_exact(lowest * scale, wide)
         low = low if float(low) else f"{lowest * scale if lowest >= NOTHING else 0:.1g}"

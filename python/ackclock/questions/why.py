@@ -59,6 +59,7 @@ from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders, senders_kept
 from .served import served, with_page
 from .setting import PACKET, Setting, averaged, bits_at, longest, measured
+from .shaped import without_lender
 from .without_ecn import without_ecn
 
 if TYPE_CHECKING:
@@ -256,6 +257,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "wire_loss_half",
         "spark",
         "peak",
+        "most",
     )
     plain = {name: getattr(setting, name) for name in names}
     plain |= {"jain": setting.jain, "jain_half": setting.jain_half}
@@ -510,6 +512,7 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_s
     )
     notes = [state("why.forgets", control=control, time=time) for control, time in later]
     notes += [state("why.retunes", aqm=aqm) for aqm in retuning(tree)]
+    notes += [state("why.no-lender", link=place, name=name) for place, name in without_lender(tree)]
     return f"{kept}{checked}{''.join(map(str, notes))}"
 
 

@@ -263,8 +263,8 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
         option = f"--{name.replace('_', '-')}"
         try:
             value, dimension = _core.quantity(text)
-        except ValueError:
-            value, dimension = -1.0, ""
+        except ValueError as error:
+            raise WrongInputError(f"ackclock {command}: {option} {error}; must be {allowed}") from None
         if dimension == "number":
             raise WrongInputError(f"ackclock {command}: {option} {text}: the unit is missing, such as {text}{unit}")
         if value < 0 or (kind and (dimension != kind or value == 0)):

@@ -12,7 +12,8 @@ STATEMENTS: Final = {
     "fast-elsewhere": "with {links} {times:g} times as fast",
     "ack-path": "the ACK path over {links}",
     "free-ack-path": "with an uncongested ACK path",
-    "many-acks": "the ACKs of {names}, which want {wanted:rate}",
+    "many-acks": "the ACKs of {names}{wanting}",
+    "wanting": ", which want {wanted:rate}",
     "small-acks": "with ACKs of a tenth of their size",
     "round-trips": "round trips from {least:time} to {most:time}",
     "equal-round-trips": "with round trips of {rtt:time} each",
@@ -85,6 +86,7 @@ STATEMENTS: Final = {
         "Of the endless flows {starved} of {names} {get} less than {limit:.0%} of an even share (the least "
         "{least:share}) in the {seconds:time} of a run, though Jain's index of all is {jain:.2f}."
     ),
+    "starved-by": "; the cause is {cause} ({done}: none does).",
     "how-starves": "least goodput of an endless flow over their mean, mean over the seeds",
     "times-as-long": "{times:g} times as long",
     "seeds": "{seeds} seeds",
@@ -122,7 +124,8 @@ STATEMENTS: Final = {
     "on-way": " on their way over {links}",
     "idle": "The link stands idle {value} of the time{adds}",
     "policed": " (its policer lets {rate:rate} through, of which {used:share} are used)",
-    "unfair": "The flows share unevenly: Jain's index is {value}",
+    "unfair": "The flows share unevenly: Jain's index is {value}{adds}",
+    "starved-too": ", {starved} of {names} {get} less than {limit:.0%} of an even share",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " (tried in vain: {tried}{pairs})",
     "two-at-once": "; two of these at once",
@@ -134,13 +137,14 @@ STATEMENTS: Final = {
     "both-causes": "{head}; it takes both {causes}.",
     "all-causes": "{head}; it takes all of {causes}.",
     "healthy": (
-        "No symptom was found: half of the packets wait at most {wait:over_seeds}, {lost}, and the link is used "
+        "No symptom was found: half of the packets wait at most {wait:over_seeds}{floor}, {lost}, and the link is used "
         "{used:share_over_seeds} of the time."
     ),
     "healthy-but": (
-        "No symptom was found for most of the time: half of the packets wait at most {wait:over_seeds} (1 in 100: "
-        "{tail:over_seeds}), {lost}, and the link is used {used:share_over_seeds} of the time."
+        "No symptom was found for most of the time: half of the packets wait at most {wait:over_seeds}{floor} "
+        "(1 in 100: {tail:over_seeds}), {lost}, and the link is used {used:share_over_seeds} of the time."
     ),
+    "long-from": ", which is called long from {limit:time} on",
     "lost": "{loss:share_over_seeds} are lost",
     "wire-lost": "{loss:share_over_seeds} are lost in the queue and {wire:share_over_seeds} on the wire",
     "acks-dropped": "{loss:share_over_seeds}, mostly needless ACKs, are dropped",

@@ -16,15 +16,15 @@ from ..tables import TextTable
 STATEMENTS: Final = {
     "no-probes": "the probes cannot run here: {error}",
     "like": (
-        "; {what} have the round trip of the flows of {name}, {rtt:time}, and pages their congestion control, now "
-        "{control}"
+        "; {what} have the round trip of the flows of {name}, {rtt:time}, and pages are sent with their congestion "
+        "control, now {control}"
     ),
 }
 
 FAR_LONGER = 2.0
 """The slowest page is stated where it takes more than so many times the median."""
 
-MOST_DECIMALS: Final = 4
+MOST_DECIMALS: Final = 2
 """Decimals of a mean opinion score next to a limit of satisfaction."""
 
 MORE = " (--until-sure)"
@@ -146,7 +146,7 @@ def _call(experience: Experience) -> tuple[str, str]:
     ends = experience.mos_ends
     words = [_satisfaction(end) for end in ends]
     decimals = _decimals(*ends)
-    scores = [f"{score:.{decimals}f}" for score in ends]
+    scores = [_on_its_side(score, decimals) for score in ends]
     return f"MOS {' to '.join(dict.fromkeys(scores))}", " to ".join(dict.fromkeys(words))
 
 
@@ -162,6 +162,13 @@ def _decimals(*scores: float) -> int:
         return all(_satisfaction(round(score, decimals)) == _satisfaction(score) for score in scores)
 
     return next(filter(told, range(1, MOST_DECIMALS)), MOST_DECIMALS)
+
+
+def _on_its_side(score: float, decimals: int) -> str:
+    """A score, which rounding does not put on the other side of a limit of satisfaction."""
+    step = 10.0**-decimals
+    near = (score, score - step / 2, score + step / 2)
+    return next(text for one in near if _satisfaction(float(text := f"{one:.{decimals}f}")) == _satisfaction(score))
 
 
 def _short(experience: Experience) -> str:

@@ -24,6 +24,7 @@ from ...questions.causes.remedy import (
 )
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
+from ...questions.setting import Setting
 
 MANIFOLD: Final = 3.0
 """Throughput that grows to more than so many times what it was is stated as such a factor, not in per cent."""
@@ -129,7 +130,7 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key in OF_TRANSFERS]
     if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside transfers that are longer
         of_links += [gain for gain in balance.gains if gain.key == "page"]
-    gains = _by_link(of_links or balance.gains, many, _tails(balance)) or _freed(balance)
+    gains = _by_link(of_links or balance.gains, many, _tails(remedy)) or _freed(balance)
     unpaid = [] if gains else dear(balance.costs)  # which nothing pays for
     costs = _by_link(
         unpaid + _greatest(balance.costs), many, {("loss", link): _whose(remedy, link) for link in remedy.settings}
@@ -142,20 +143,26 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     return gains, costs, weighed
 
 
-def _tails(balance: Balance) -> dict[tuple[str, str], str]:
+def _tails(remedy: Remedy) -> dict[tuple[str, str], str]:
     """The 99th percentiles that do not fall, beside median waits that do."""
-    tails = [effect for effect in balance.effects if effect.key == "delay_p99" and effect.better is None]
+    tails = [effect for effect in remedy.balance.effects if effect.key == "delay_p99" and effect.better is None]
     long = [tail for tail in tails if tail.after >= MIN_DELAY_GAIN_S]
-    said = {tail.subject: f" (at the 99th percentile {_tail(tail)})" for tail in long}
+    said = {
+        tail.subject: f" (at the 99th percentile {_tail(tail, remedy.settings.get(tail.subject))})" for tail in long
+    }
     return {("delay_p50", link): words for link, words in said.items()}
 
 
-def _tail(tail: Effect) -> str:
-    """A 99th percentile that does not fall, beside the present one where it is longer for certain."""
+def _tail(tail: Effect, setting: Setting | None) -> str:
+    """A 99th percentile that does not fall for certain, as in its table, beside another that it has now."""
     after = _time(tail.after, tail.half)
+    if setting is not None:
+        least, half = setting.delay_p50, setting.delay_p99_half
+        after = time_over_seeds(setting.delay_p99, half, WIDE, least, setting.most)
     if tail.change > tail.half:
         return f"{after} in place of {time(tail.before)}"
-    return f"perhaps {after}, now {time(tail.before)}" if tail.after * GAIN > tail.before else f"still {after}"
+    alike = GAIN * tail.before <= tail.after <= tail.before / GAIN
+    return f"still {after}" if alike else f"perhaps {after}, now {time(tail.before)}"
 
 
 def _whose(remedy: Remedy, link: str) -> str:

@@ -102,4 +102,5 @@ def _healthy(measured: Sequence[Numbers], name: str, tree: Mapping[str, Any]) ->
         interval([getattr(link_numbers, key) for link_numbers in measured])
         for key in ("delay_p50", "loss", "wire_loss", "utilization")
     )
-    return str(state("causes.healthy", wait=wait, lost=lost(link_of(tree, name), tree, loss, wire), used=used))
+    gone = lost(link_of(tree, name), tree, loss, wire)
+    return str(state("causes.healthy", wait=wait, floor="", lost=gone, used=used))

@@ -46,6 +46,7 @@ STATEMENTS: Final = {
         " {control} takes the shortest round trip of the last {time:time} for the one without queues: what it does "
         "once that of its start is forgotten is not in these runs."
     ),
+    "no-lender": " At {link} class {name} has no class above it to borrow from, so that its ceil is of no use.",
     "retunes": (
         " {aqm} sets itself anew once the variance of its queue has become large or small, if need be after minutes: "
         "what it does then is not in these runs."

@@ -247,10 +247,10 @@ def clear_way_back(tree: Tree, name: str, symptom: str) -> Change | None:
     """
     Give flows whose packets wait ACKs that do not, where these are `contested`; None elsewhere.
 
-    With other windows flows would hardly send any more, as their ACKs still wait behind the others' data: their waits
-    would end by that, which says nothing of what made them wait.
+    With other windows flows would hardly send any more, as their ACKs still wait behind the others' data: waits and
+    losses would end by that, which says nothing of what they came from.
     """
-    return _acks(tree, name, "idle") if symptom == "delay" and contested(tree, name) else None
+    return _acks(tree, name, "idle") if symptom in ("delay", "loss") and contested(tree, name) else None
 
 
 def with_clear_way_back(ablation: Ablation, name: str, symptom: str) -> Ablation:
@@ -276,8 +276,9 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in changed["flows"]:
         if flow["name"] in names:
             flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / SLOWER), 1)} B"
-    wanted = shapers.wanted_by_acks(tree, name) * bits(link_of(tree, name))
-    return _said(changed, "many-acks", "small-acks", names=_names(there), wanted=wanted)
+    part = shapers.wanted_by_acks(tree, name)  # more than that where data are lost, of which each packet has its ACK
+    wanting = state("causes.wanting", wanted=part * bits(link_of(tree, name))) if part > 1 else ""
+    return _said(changed, "many-acks", "small-acks", names=_names(there), wanting=str(wanting))
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -387,11 +388,16 @@ def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
     return _said(changed, "own-rate", "tenth", names=_names(entries))
 
 
-def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = bulk(tree, name)
-    if symptom != "stream" or not there:
-        return None
-    return _without(tree, there, "endless")
+def _endless(place: int | None) -> Callable[[Tree, str, str], Change | None]:
+    """Leave out one class of several endless ones, or all of them."""
+
+    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
+        there = bulk(tree, name)
+        if symptom != "stream" or not there or (place is not None and not place < len(there) > 1):
+            return None
+        return _without(tree, there if place is None else there[place : place + 1], "endless")
+
+    return apply
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -705,7 +711,7 @@ SPECIFIC: Final = (
     LinkAblation("application", _application),
     LinkAblation("unresponsive", _cross),
     LinkAblation("short-transfers", _short),
-    LinkAblation("endless-flows", _endless),
+    *(LinkAblation("endless-flows", _endless(place)) for place in (0, 1, None)),
     LinkAblation("mixed-controls", _mixed(0)),
     LinkAblation("mixed-controls", _mixed(1)),
     LinkAblation("rivals", _rivals),

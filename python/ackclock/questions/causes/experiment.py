@@ -25,10 +25,10 @@ from .edits import sized
 from .lab import Lab
 from .measures import UNFAIR, known, lost, not_marked, on_way
 from .policing import behind_policer, spare
-from .scales import ENDLESS, Length, alike, bulk, by_changes, carried, needed, once, policed, room, unqueued
+from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
-from .starving import least_of, starving
+from .starving import Relief, classes_that_wait, least_of, relief, starved_too, starving
 from .symptoms import (
     AHEAD,
     MOVES,
@@ -47,6 +47,8 @@ DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
+NEAR: Final = 1.2
+"""A mean below this many times the limit, whose interval holds the limit, may be below it in longer runs."""
 EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
@@ -115,21 +117,23 @@ class Diagnosis:
     lab: Lab
     open: frozenset[str] = frozenset()
     """Keys of the symptoms that these questions are about."""
+    relief: Relief | None = None
+    """The change with which no flow gets next to nothing, where shares are no symptom."""
 
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that none was found."""
         runs, tree = self.present.numbers, self.lab.record[self.present.key]["scenario"]
         streams = on_way(runs) or not_marked(runs, tree, self.link)
-        adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link)}
+        adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link), "unfair": starved_too(self.present)}
         sentences = [
             sentence(finding, self.link, adds.get(finding.symptom, ""), more=self.lab.extensible)
             for finding in self.findings
         ]
         told = {*self.open, *(finding.symptom for finding in self.findings)}
-        return [*sentences, *_classes_that_wait(self), *starving(self.link, self.present, told), *self.undecided] or [
-            _healthy(self)
-        ]
+        waiting = classes_that_wait(self.link, self.present, tree, told)
+        starved = starving(self.link, self.present, told, self.relief)
+        return [*sentences, *waiting, *starved, *self.undecided] or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -180,7 +184,8 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         elif last.value > last.limit:
             findings.append(_causes(lab, tree, present, symptom, seed, last))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
-    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
+    ends = relief(lab, tree, present, {*open_, *(finding.symptom for finding in findings)}, seed)
+    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_), ends)
 
 
 def _unsettled(present: Measured) -> bool:
@@ -644,9 +649,9 @@ def removes(evidence: Evidence, symptom: Symptom) -> bool:
 
 
 def _may_remove(evidence: Evidence) -> bool:
-    """Whether the interval of what is left holds the limit below which a symptom is gone, though its mean is below."""
+    """Whether the interval of what is left holds the limit below which a symptom is gone, its mean not far above."""
     small = LITTLE * evidence.before
-    return (not evidence.decided and evidence.value <= evidence.limit) or (
+    return (not evidence.decided and evidence.value <= NEAR * evidence.limit) or (
         evidence.limit < evidence.value <= small < evidence.value + evidence.half
     )
 
@@ -677,8 +682,8 @@ def sentence(finding: Finding, link: str, adds: object = "", *, more: bool = Fal
     """
     Put a finding into words.
 
-    `adds` is the way of a stream over other links, or how much of a policer's rate is used; `more` whether longer runs
-    may be had.
+    `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
+    `more` whether longer runs may be had.
     """
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
@@ -739,46 +744,6 @@ def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
             yield str(flow["name"]), ended
 
 
-def _classes_that_wait(diagnosis: Diagnosis) -> Iterator[Sentence]:
-    """
-    Classes of flows half of whose packets wait long at a queue in which half of all packets do not.
-
-    From their one-way delays, less what else there is on their way, in each of the runs.
-    """
-    if "delay" in {*diagnosis.open, *(finding.symptom for finding in diagnosis.findings)}:
-        return
-    present, link = diagnosis.present, diagnosis.link
-    tree = diagnosis.lab.record[present.key]["scenario"]
-    limit = wait_limit(present.numbers[0])
-    for flow in tree["flows"]:
-        others = [place for place in flow["path"] if place != link]
-        # what it waits elsewhere is known: in a queue that all share, no longer than nearly all packets there
-        known_else = all(
-            place in present.beside and link_of(tree, place)["queue"].get("scheduler", "none") == "none"
-            for place in others
-        )
-        if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not known_else:
-            continue
-        name = str(flow["name"])
-        longer = max(by_changes(tree, flow["path"], *own.window)[1] for own in present.numbers)
-        way = unqueued(tree, flow) + max(longer, 0.0)
-        waits = [
-            own.classes[name].one_way_p50 - way - sum(present.beside[place][run].delay_p99 for place in others)
-            for run, own in enumerate(present.numbers)
-        ]
-        if all(wait > limit for wait in waits):  # not a number where nothing of the class arrives in some run
-            least = min(waits)
-            how = str(state("causes.how-class-waits", name=name))
-            facts = {"name": name, "wait": least, "link": link, "all": known(present.numbers, "delay_p50")}
-            yield Sentence(
-                f"link {link}",
-                "class-waits",
-                str(state("causes.class-waits", **facts)),
-                {"wait_s": least, "limit_s": limit},
-                [Evidence(how, least, 0.0, limit, runs=(present.key,), kind="time")],
-            )
-
-
 def _healthy(diagnosis: Diagnosis) -> Sentence:
     present = diagnosis.present
     tree = diagnosis.lab.record[present.key]["scenario"]
@@ -787,8 +752,11 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
     keys = ("delay_p50", "loss", "utilization", "wire_loss", "delay_p99")
     wait, loss, used, wire, tail = (known(present.numbers, key) for key in keys)
-    facts = {"wait": wait, "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
-    text = str(state("causes.healthy-but" if tail.mean > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
+    limit = present.limit(SYMPTOMS[0])
+    # half the round trip and more, where that is short
+    floor = state("causes.long-from", limit=limit) if wait.mean > present.numbers[0].rtt / 2 else ""
+    facts = {"wait": wait, "floor": str(floor), "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
+    text = str(state("causes.healthy-but" if tail.mean > limit else "causes.healthy", **facts))
     for name, ended in _unfinished(diagnosis):
         text = str(state("causes.unfinished", ended=ended, name=name, sentence=within(text)))
     return Sentence(

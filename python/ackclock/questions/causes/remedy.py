@@ -27,7 +27,7 @@ grows by as much ...
 MIN_DELAY_GAIN_S: Final = 0.002
 """... a delay by this at least, s, or by the round trip where that is shorter ..."""
 MIN_LOSS_GAIN: Final = 0.001
-"""... a loss by this part of the packets at least."""
+"""... a loss by this part of the packets at least; `LOSSES` more or less of them always count."""
 FAIRER: Final = 0.05
 """Jain's index is better or worse if it moves by this at least."""
 ALIKE: Final = 1.1
@@ -345,7 +345,8 @@ def _better(key: Key, old: float, new: float, half: float, delay: float = MIN_DE
     else:
         least = delay if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
         least = 0.0 if key == "completion" else least  # however short, it takes a round trip at least
-        counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
+        apart = not GAIN * old < new < old / GAIN or (key in ("loss", "stream_loss") and abs(new - old) >= LOSSES)
+        counts, better = abs(new - old) >= least and apart, new < old
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None
     return better

@@ -1,20 +1,56 @@
-"""Flows that get next to nothing of a link, though the shares of all are even: one of many hardly moves their index."""
+"""
+Flows that fare otherwise than most: they get next to nothing of a link, or wait long in a queue of their own.
+
+One of many hardly moves the index of all shares, nor the median of all waits.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...core.fairness import STARVED_SHARE
+from ...core.scenario import link_of
 from ...core.statement import state
 from ...experiment.sequential import WHY
-from .measures import HOSTS, UNFAIR
+from .ablations import SPECIFIC
+from .measures import HOSTS, UNFAIR, known
+from .scales import by_changes, unqueued
 from .sentences import Evidence, Sentence, interval
-from .symptoms import Measured
+from .symptoms import Measured, wait_limit
 
 if TYPE_CHECKING:
     from ...analysis import Interval
+    from ...core.statement import Statement
+    from ...experiment.ablation import Change
+    from .lab import Lab
+    from .measures import Numbers
+
+
+def starved_too(present: Measured) -> Statement | str:
+    """Say which endless flows are starved, beside the index of all; empty where none is in every run."""
+    return "" if least_of(present) is None else state("causes.starved-too", **_facts(present.numbers))
+
+
+def _facts(runs: Sequence[Numbers]) -> dict[str, Any]:
+    counts = [sum(run.starved.values()) for run in runs]
+    of = sum((Counter(run.starved) for run in runs), Counter[str]())
+    return {
+        "starved": str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}",
+        "names": " and ".join(sorted(of)),
+        "get": "gets" if max(counts) == 1 else "get",
+        "limit": STARVED_SHARE,
+    }
+
+
+@dataclass(frozen=True)
+class Relief:
+    """A change with which no flow is starved."""
+
+    change: Change
+    evidence: Evidence
 
 
 def least_of(present: Measured) -> Interval | None:
@@ -30,24 +66,42 @@ def least_of(present: Measured) -> Interval | None:
     return least if least.mean + least.half < STARVED_SHARE else None
 
 
-def starving(link: str, present: Measured, told: Collection[str]) -> Iterator[Sentence]:
+def relief(lab: Lab, tree: Mapping[str, Any], present: Measured, told: Collection[str], seed: int) -> Relief | None:
+    """
+    Return the change to one congestion control for all with which no endless flow is starved in any run.
+
+    None where they have one, where no change ends it, and where nothing is said of starved flows.
+    """
+    if {UNFAIR, HOSTS} & {*told} or least_of(present) is None:
+        return None
+    for ablation in (own for own in SPECIFIC if own.key == "mixed-controls"):
+        change = ablation.apply(dict(tree), lab.link, UNFAIR)
+        if change is None:
+            continue
+        runs = lab.measure(f"starved: {change.done}", change.tree, WHY.seeds[0], seed, like=present.length)
+        if runs.enough and len(runs.numbers) == WHY.seeds[0] and not any(run.starved for run in runs.numbers):
+            least = interval([run.least for run in runs.numbers])
+            how = str(state("causes.how-starves"))
+            evidence = Evidence(how, least.mean, least.half, STARVED_SHARE, runs=(runs.key,), kind="share")
+            return Relief(change, evidence)
+    return None
+
+
+def starving(link: str, present: Measured, told: Collection[str], found: Relief | None = None) -> Iterator[Sentence]:
     """
     Yield the sentence about flows that are starved in every run, by the mean over the seeds, decidedly.
 
-    None where shares are `told` of as a symptom, or left open, nor of fewer runs than tell shares.
+    None where shares are `told` of as a symptom, or left open, nor of fewer runs than tell shares. What ends it is said
+    where it was `found`.
     """
     least = least_of(present)
     if {UNFAIR, HOSTS} & {*told} or least is None:
         return
     runs = present.numbers
     counts = [sum(run.starved.values()) for run in runs]
-    of = sum((Counter(run.starved) for run in runs), Counter[str]())
     text = state(
         "causes.starves",
-        starved=str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}",
-        names=" and ".join(sorted(of)),
-        get="gets" if max(counts) == 1 else "get",
-        limit=STARVED_SHARE,
+        **_facts(runs),
         least=least.mean,
         seconds=present.length.measured,
         jain=interval([run.jain for run in runs]).mean,
@@ -55,5 +109,51 @@ def starving(link: str, present: Measured, told: Collection[str]) -> Iterator[Se
     evidence = Evidence(
         str(state("causes.how-starves")), least.mean, least.half, STARVED_SHARE, runs=(present.key,), kind="share"
     )
+    words = str(text)
+    if found is not None:
+        words = words.removesuffix(".") + str(
+            state("causes.starved-by", cause=found.change.cause, done=found.change.done)
+        )
     numbers = {"least": least.mean, "starved_min": float(min(counts)), "starved_max": float(max(counts))}
-    yield Sentence(f"link {link}", "starves", str(text), numbers, [evidence])
+    yield Sentence(f"link {link}", "starves", words, numbers, [evidence, *([] if found is None else [found.evidence])])
+
+
+def classes_that_wait(
+    link: str, present: Measured, tree: Mapping[str, Any], told: Collection[str]
+) -> Iterator[Sentence]:
+    """
+    Yield a sentence about each class half of whose packets wait long at a queue in which half of all packets do not.
+
+    From their one-way delays, less what else there is on their way, in each of the runs. None where waits are `told` of
+    as a symptom, or left open.
+    """
+    if "delay" in told:
+        return
+    limit = wait_limit(present.numbers[0])
+    for flow in tree["flows"]:
+        others = [place for place in flow["path"] if place != link]
+        # what it waits elsewhere is known: in a queue that all share, no longer than nearly all packets there
+        known_else = all(
+            place in present.beside and link_of(tree, place)["queue"].get("scheduler", "none") == "none"
+            for place in others
+        )
+        if link not in flow["path"] or flow.get("access_rate", "unlimited") != "unlimited" or not known_else:
+            continue
+        name = str(flow["name"])
+        longer = max(by_changes(tree, flow["path"], *own.window)[1] for own in present.numbers)
+        way = unqueued(tree, flow) + max(longer, 0.0)
+        waits = [
+            own.classes[name].one_way_p50 - way - sum(present.beside[place][run].delay_p99 for place in others)
+            for run, own in enumerate(present.numbers)
+        ]
+        if all(wait > limit for wait in waits):  # not a number where nothing of the class arrives in some run
+            least = min(waits)
+            how = str(state("causes.how-class-waits", name=name))
+            facts = {"name": name, "wait": least, "link": link, "all": known(present.numbers, "delay_p50")}
+            yield Sentence(
+                f"link {link}",
+                "class-waits",
+                str(state("causes.class-waits", **facts)),
+                {"wait_s": least, "limit_s": limit},
+                [Evidence(how, least, 0.0, limit, runs=(present.key,), kind="time")],
+            )

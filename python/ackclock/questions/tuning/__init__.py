@@ -47,6 +47,10 @@ STUCK: Final = 2
 """... and after so many that are not, no other is tried."""
 LOOKED: Final = 6
 """Settings with the demanded margins among which packet runs choose."""
+WORST: Final = 4
+"""So many of the worst places are run again with all seeds."""
+REACHES: Final = (0.25, 0.1, 0.1)
+"""How far from the worst place so far worse ones are looked for, one after the other, as parts of each range."""
 SWINGING: Final = 0.5
 """An amplitude of the queue over its mean from which a run is called swinging."""
 MARGIN: Final = 0.01
@@ -563,17 +567,18 @@ class _Tuning:
         )
 
     def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
-        """A Latin hypercube over the range, then the neighbours of the worst place; that one again with all seeds."""
+        """A Latin hypercube over the range, then the neighbours of the worst places; these again with all seeds."""
         question = self.problem
         searched = self._measured([(queue, point) for point in latin(question, self.runs)])
-        top = max([*searched, *runs], key=lambda trial: trial.delay)
-        known = [run.point for run in [*runs, *searched]]
-        searched += self._measured([(queue, point) for point in beside(question, top.point, 0.1) if point not in known])
-        top = max(searched, key=lambda trial: trial.delay)
-        if top.delay > worst.delay:
-            [again] = self._sure(queue, self._measured([(queue, top.point)], self.seeds))
-            worst = max(again, worst, key=lambda run: run.delay)
-        return searched, worst
+        for reach in REACHES:
+            top = max([*searched, *runs], key=lambda trial: trial.delay)
+            known = [run.point for run in [*runs, *searched]]
+            near = [point for point in beside(question, top.point, reach) if point not in known]
+            searched += self._measured([(queue, point) for point in near])
+        ranked = sorted(searched, key=lambda trial: -trial.delay)[:WORST]  # one seed may be long by chance
+        longer = [(queue, trial.point) for trial in ranked if trial.delay > worst.delay]
+        again = self._sure(queue, self._measured(longer, self.seeds)) if longer else []
+        return searched, max([*again, worst], key=lambda run: run.delay)
 
     def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
         """

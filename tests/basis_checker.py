@@ -35,7 +35,7 @@ CAUSES = {
     "application": "senders that write only",
     "unresponsive": "traffic without congestion control|the rate of .* itself",
     "short-transfers": "transfers that come and go",
-    "endless-flows": "endless flows that fill",
+    "endless-flows": "endless flows that (?:fill|take)",
     "other-traffic": "the other traffic",
     "mixed-controls": "different congestion controls",
     "round-trips": "round trips from",

@@ -222,7 +222,7 @@ def _taken_away(gone: Sequence[Tree]) -> Iterator[Words]:
         if kind in STREAMS:
             words = "traffic without congestion control"
         elif kind == "bulk":
-            words = "endless flows that fill the queue"
+            words = "endless flows that (?:fill the queue|take what the policer lets through)"
         sorts.setdefault(words, []).append(str(flow["name"]))
     for words, names in sorts.items():
         joined = re.escape(" and ".join(names))
@@ -349,7 +349,7 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         if old["queue"] != new["queue"]:
             yield _of_queue(old, new, (now, then), link)
             if _kind(new["queue"]) == "fq_codel" != _kind(old["queue"]) and new["queue"]["capacity"] != FQ_CODEL:
-                yield rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_digits(_room(new, then))}"
+                yield rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_other_size(new, then)}"
 
 
 def _later(tree: Tree, link: str) -> list[str]:
@@ -364,7 +364,7 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     before, after = (_kind(entry["queue"]) for entry in (old, new))
     held = [set(map(str, _inner(entry["queue"]).items())) for entry in (old, new)]
     if before == after and old["queue"].get("capacity") != new["queue"].get("capacity"):
-        return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_digits(_room(new, then))}"
+        return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_other_size(new, then)}"
     if before == after and old["queue"].get("target") != new["queue"].get("target"):
         return f"the target of {TIME}", f"with a target of {TIME}"
     if before == after and "overhead" in str(held[0] ^ held[1]):
@@ -386,8 +386,16 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     return rf"{re.escape(before)}{settings}", f"with {instead}"
 
 
+def _other_size(entry: Tree, tree: Tree) -> str:
+    """A pattern of another size of a buffer; of Wi-Fi, which carries a part of its rate, that is no time."""
+    served = entry.get("service", "none") != "none"
+    return re.escape(str(entry["queue"]["capacity"])) if served else _digits(_room(entry, tree))
+
+
 def _size(tree: Tree, entry: Tree) -> str:
     """A pattern of the size of a buffer."""
+    if entry.get("service", "none") != "none":
+        return re.escape(str(entry["queue"]["capacity"]))
     rate = "(?: at its (?:mean|first) rate)?"
     later = "".join(f", later {re.escape(text)}" for text in _later(tree, entry["name"]))
     packets = re.escape(str(entry["queue"]["capacity"]))
@@ -755,7 +763,7 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
     for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] in ("page", "jain"):
             continue
-        of_class = effect["key"] in ("one_way_p99", "goodput")
+        of_class = effect["key"] in ("one_way_p99", "goodput", "completion")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         what = checkers._measure(effect["key"], effect["subject"])
         if effect["key"] in ("delay_p50", "delay_p99"):  # histograms are too coarse for differences

@@ -1440,7 +1440,15 @@ def lasting_for(rate: str, capacity: str = "50 ms", flows: int = 2, **keys: Any)
     lab = Lab("bottleneck", **keys)
     lab.record["present"] = {"scenario": tree}
     length = scales.Length(2.0, 8.0, 0.01, "a test")
-    own = {"delay_p50": 0.01, "delay_p99": 0.02, "rtt": 0.02, "transmission": 1e-3, "gap": 0.0, "loss": 0.0}
+    own = {
+        "delay_p50": 0.01,
+        "delay_p99": 0.02,
+        "rtt": 0.02,
+        "transmission": 1e-3,
+        "gap": 0.0,
+        "loss": 0.0,
+        "stream_loss": math.nan,
+    }
     run = Mock(**own, classes={}, in_time={}, computed=length.total * scales.pace(tree))
     return lab, Measured("present", (run,) * 3, length, True, 1.0)
 
@@ -1555,6 +1563,7 @@ def test_a_wait_that_is_hardly_known_is_measured_for_longer(mean: float, half: f
     own = {
         "delay_p99": 0.1,
         "loss": 0.0,
+        "stream_loss": math.nan,
         "lost_in_all": 0.0,
         "utilization": 0.9,
         "transmission": 1e-3,
@@ -1795,7 +1804,10 @@ def test_a_wait_that_is_not_known_at_all_is_measured_for_longer() -> None:
     """Hybla at 600 ms: "8.4 ms ± 8.2 ms" of runs of 264 s, and 31.5 ms after them; its limit is far away."""
 
     def vague(*waits: float) -> bool:
-        runs = [Mock(delay_p50=wait, loss=0.0, in_time={}, gap=0.0, rtt=0.6, transmission=1e-4) for wait in waits]
+        runs = [
+            Mock(delay_p50=wait, loss=0.0, stream_loss=math.nan, in_time={}, gap=0.0, rtt=0.6, transmission=1e-4)
+            for wait in waits
+        ]
         return settling._vague(runs)
 
     assert vague(0.005, 0.008, 0.012)
@@ -1808,12 +1820,23 @@ def test_a_loss_that_is_hardly_known_is_measured_for_longer() -> None:
     """Two flows of BBR that start together lost "8.6 % ± 1.3 %" in runs of 22 s, in runs of three minutes 5.5 %."""
 
     def vague(*losses: float) -> bool:
-        numbers = {"delay_p50": 0.006, "in_time": {}, "gap": 0.0, "rtt": 0.015, "transmission": 6e-5}
+        numbers = {
+            "delay_p50": 0.006,
+            "stream_loss": math.nan,
+            "in_time": {},
+            "gap": 0.0,
+            "rtt": 0.015,
+            "transmission": 6e-5,
+        }
         return settling._vague([Mock(loss=loss, **numbers) for loss in losses])
 
     assert vague(0.076, 0.086, 0.096)
     assert not vague(0.083, 0.086, 0.089)
     assert not vague(0.0005, 0.001, 0.0015), "a thousandth is next to nothing"
+    # a call that lost "0.14 % ± 0.04 %" in runs of 36 s, 0.23 % in ten minutes
+    own = {"delay_p50": 0.006, "loss": 0.0, "in_time": {}, "gap": 0.0, "rtt": 0.015, "transmission": 6e-5}
+    assert settling._vague([Mock(stream_loss=loss, **own) for loss in (0.0012, 0.0014, 0.0016)])
+    assert not settling._vague([Mock(stream_loss=loss, **own) for loss in (0.00139, 0.0014, 0.00141)])
 
 
 def test_a_queue_that_drops_what_cannot_be_marked_is_named() -> None:

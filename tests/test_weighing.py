@@ -12,14 +12,14 @@ import ackclock as ac
 import checkers
 from ackclock.present.text import remedies
 from ackclock.present.text.why import _not_tried
-from ackclock.questions.causes import ablations, scales
+from ackclock.questions.causes import ablations, diagnose, scales
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import ClassNumbers
 from ackclock.questions.causes.remedy import Balance, Effect, effects
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.people import _user
-from ackclock.questions.remedies import Remedy, _shaped_before
+from ackclock.questions.remedies import Remedy, _lines, _shaped_before
 
 EVIDENCE = Evidence("a test", 0.0)
 LOSS = Effect("loss", "l", 0.13, 0.03, 0.01, True, EVIDENCE)
@@ -238,3 +238,66 @@ def test_losses_of_flows_whose_acks_wait_are_asked_with_a_clear_way_back() -> No
     tree = scenario({"d": {}, "u": {}}, *flows).canonical
     for symptom, clear in (("loss", True), ("delay", True), ("idle", False)):
         assert (ablations.clear_way_back(tree, "u", symptom) is not None) is clear
+
+
+def test_acks_want_no_more_than_a_shaper_lets_their_data_through() -> None:
+    """ "The ACKs of dl, which want 13.3 Mbit/s" behind a shaper of 150 Mbit/s in a port of 1 Gbit/s: 2 Mbit/s."""
+    held = {"discipline": "tbf", "rate": "150 Mbit/s", "burst": "100 kB"}
+    flows = {"name": "dl", "path": ["port"], "reverse_path": ["up"], "ack_size": "40 B", "packet_size": "1500 B"}
+
+    def said(up: str, **port: Any) -> str:
+        tree = scenario({"port": {"rate": "1 Gbit/s", **port}, "up": {"rate": up}}, flows)
+        return str(change("many-acks", tree, "up", "loss").cause)
+
+    assert said("1.5 Mbit/s", shaper=held) == "the ACKs of dl, which want 2 Mbit/s"
+    assert said("1.5 Mbit/s", policer={"rate": "150 Mbit/s", "burst": "100 kB"}).endswith("want 2 Mbit/s")
+    # what they want at least would have room: lost data add an ACK a packet
+    assert said("2.2 Mbit/s", shaper=held) == "the ACKs of dl"
+
+
+def test_what_loses_by_one_general_thing_does_not_take_two() -> None:
+    """ "A policer and the ACK path, together" where BBR alone lost 2.3 % at the policer, and CUBIC 0.2 %."""
+    policer = {"rate": "10 Mbit/s", "burst": "125 kB"}
+    flows = [
+        {"name": "dl", "count": 2, "path": ["down"], "reverse_path": ["up"]},
+        {"name": "ul", "count": 2, "path": ["up"], "reverse_path": ["down"], "congestion": "bbr"},
+    ]
+    stream = {"name": "conf", "path": ["up"], "packet_size": "1000 B", "traffic": {"kind": "cbr", "rate": "2 Mbit/s"}}
+    queue = {"aqm": "drop-tail", "capacity": "50 ms"}
+    links = {"down": {"rate": "100 Mbit/s", "queue": queue}, "up": {"rate": "100 Mbit/s", "queue": queue}}
+    links["up"]["policer"] = policer
+    senders = {"rtt": "25 ms", "start": "uniform 0 s .. 1 s"}
+    diagnosis = diagnose(scenario(links, *({**flow, **senders} for flow in flows), stream), "up")
+    (loss,) = (own for own in diagnosis.findings if own.symptom == "loss")
+    assert [cause.key for cause in loss.causes] == ["control"]
+
+
+def test_a_policer_drops_what_its_queue_never_holds() -> None:
+    """ "Endless flows that fill the queue", of which 99 % of the packets waited 0.1 ms."""
+    stream = {"name": "conf", "path": ["l"], "packet_size": "1000 B", "traffic": {"kind": "cbr", "rate": "2 Mbit/s"}}
+    for policer, words in (
+        ({"rate": "5 Mbit/s", "burst": "125 kB"}, "take what the policer lets through"),
+        ("none", "fill the queue"),
+    ):
+        tree = scenario({"l": {"policer": policer}}, {"name": "ul", "path": ["l"]}, stream).canonical
+        found = [own.apply(tree, "l", "stream") for own in SPECIFIC if own.key == "endless-flows"]
+        assert [own.cause for own in found if own is not None] == [f"endless flows that {words} (ul)"]
+
+
+def test_a_buffer_before_wifi_has_no_time() -> None:
+    """ "The buffer of 500 packets (20 ms)" beside waits of 56 ms: of the rate of frames, of which a part is carried."""
+    queue = {"aqm": "drop-tail", "capacity": "500 packets"}
+    link = {"rate": "300 Mbit/s", "service": "wifi", "queue": queue}
+    found = change("buffer", scenario({"l": link}, {"path": ["l"]}), "l", "delay")
+    assert (found.cause, found.done) == ("the buffer of 500 packets", "with a buffer of 62 packets")
+
+
+@pytest.mark.parametrize("aqm", ["choke", "red"])
+def test_the_way_back_names_the_rate_at_which_an_average_ages(aqm: str) -> None:
+    """tc refuses CHOKe's line without it, and takes 10 Mbit/s for RED's."""
+    capacity = {"choke": "1000 packets", "red": "1500 kB"}[aqm]
+    tree = scenario(
+        {"l": {"rate": "20 Mbit/s", "queue": {"aqm": aqm, "capacity": capacity}}}, {"path": ["l"]}
+    ).canonical
+    (line,) = _lines(tree, "l")
+    assert line.endswith("bandwidth 20mbit")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -30,6 +30,7 @@ from .causes.scales import Length, bulk, by_changes, by_wires, carried, in_perio
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
 from .experience import Experience
+from .probed_classes import Default, asking, classed_apart, classes, default_class
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -103,16 +104,6 @@ class Wait:
     """s."""
 
 
-@dataclass(frozen=True)
-class Default:
-    """Where a queue with classes puts packets that none of them asks for."""
-
-    link: str
-    name: str
-    elsewhere: tuple[str, ...]
-    """Flows over this link that other classes ask for."""
-
-
 class Like(NamedTuple):
     """Flows that the probes take after: their way, their round trip and, for pages, their congestion control."""
 
@@ -138,6 +129,8 @@ class People:
     """Class whose flows a download is one of, where endless flows of several classes cross these links."""
     within: str = ""
     """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
+    apart: tuple[str, ...] = ()
+    """Streams over these links that have another class than those flows."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
     own_time: bool = False
@@ -263,7 +256,7 @@ def people(
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, runs=runs)
-    shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
+    shared = any(True for link in first["link"] for _ in asking(link["queue"], name))
     endless = {str(flow["name"]) for link in path for flow in bulk(first, link)}
     return People(
         settings,
@@ -276,7 +269,8 @@ def people(
         own=own,
         together=together,
         slow=reason == TOO_SLOW,
-        default=_default(first, [*path, *returning(user)]),
+        default=default_class(first, [*path, *returning(user)]),
+        apart=classed_apart(first, name, [*path, *returning(user)]) if shared else (),
         like=_like(first, user),
     )
 
@@ -295,7 +289,7 @@ def _own(tree: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, str]:
     Nothing treats them otherwise than the probes, and on faster links a call's packets take no longer than a ping's.
     """
     ways = [list(user["path"]), returning(user)]
-    asked = any(entry.get("flows") for link in tree["link"] for entry in _classes(link["queue"]))
+    asked = any(entry.get("flows") for link in tree["link"] for entry in classes(link["queue"]))
     changed = {change.get("flows") for change in tree.get("change", [])}
     alike = ("rtt", "dscp", "priority", "access_rate", "nat", "tunnel", "source", "destination")
     own: dict[str, str] = {}
@@ -412,31 +406,6 @@ def _in_runs(
     for (key, _), of_runs in zip(jobs, told, strict=True):
         answer[key].append(of_runs)
     return answer
-
-
-def _default(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
-    """The first class on a path that takes what no other asks for, beside others that ask for some flows."""
-    for link in tree["link"]:
-        queue = link["queue"]
-        if link["name"] not in path or "default" not in queue:
-            continue
-        asked = [entry for entry in _classes(queue) if entry["name"] != queue["default"]]
-        elsewhere = [
-            str(flow["name"])
-            for flow in tree["flows"]
-            if link["name"] in (*flow["path"], *returning(flow))
-            and any(flow["name"] in entry.get("flows", []) or flow["dscp"] in entry.get("dscp", []) for entry in asked)
-        ]
-        if elsewhere:
-            return Default(str(link["name"]), str(queue["default"]), tuple(elsewhere))
-    return None
-
-
-def _classes(queue: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield all classes of a queue, inner ones too."""
-    for entry in queue.get("classes", []):
-        yield entry
-        yield from _classes(entry)
 
 
 def _probes(
@@ -663,7 +632,7 @@ def _probed(
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
         for link in changed["link"]:
-            for entry in _asking(link["queue"], str(user["name"])):
+            for entry in asking(link["queue"], str(user["name"])):
                 entry["flows"] = [*entry["flows"], *(str(probe["name"]) for probe in probes)]
         scenarios.append(timed(changed, length))
     return scenarios
@@ -679,16 +648,6 @@ def _light_call(tree: Mapping[str, Any], names: Sequence[str]) -> bool:
         if rate * (1 if by_size else PACKET / size) > RARE * carried(link):
             return False
     return True
-
-
-def _asking(queue: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """Yield the classes of a queue that ask for some flows by name, unless it has a default, which takes all others."""
-    for entry in [] if "default" in queue else queue.get("classes", []):
-        if name in entry.get("flows", []):
-            yield entry
-        for inner in (entry, entry.get("queue", {})):
-            if isinstance(inner, dict):
-                yield from _asking(inner, name)
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping[str, str] | None = None) -> Experience:

@@ -426,7 +426,7 @@ def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
 def _lines(tree: Mapping[str, Any], name: str) -> list[str]:
     """Return the commands of the whole queue of a link; none where tc has no words for it."""
     link = link_of(in_disciplines(Scenario(dict(tree))), name)
-    writer = Writer("DEV")
+    writer = Writer("DEV", _core.quantity(link["rate"])[0] if isinstance(link["rate"], str) else math.inf)
     try:
         write(link["queue"], writer)
     except ValueError:

@@ -60,7 +60,7 @@ from .remedies import Remedy, other_queue, other_senders, senders_kept
 from .served import served, with_page
 from .setting import PACKET, Setting, averaged, bits_at, longest, measured
 from .shaped import without_lender
-from .without_ecn import without_ecn
+from .without_ecn import marking
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -517,13 +517,11 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_s
 
 
 def _queue(aqm: str, buffer: str | None, rate: str | None, control: Any) -> dict[str, Any]:
-    """The present queue of a question in numbers; an AQM marks the packets of a control that lives by marks."""
+    """The present queue of a question in numbers."""
     queue = _named(aqm)
     if buffer is not None or "scheduler" not in queue:
         queue["capacity"] = buffer or _default_buffer(rate)
-    if queue.get("aqm", "drop-tail") != "drop-tail" and without_ecn({"senders": control}):
-        queue["ecn"] = True
-    return queue
+    return marking(queue, control)
 
 
 def _described(

@@ -31,6 +31,12 @@ def without_ecn(controls: Mapping[str, Any]) -> list[WithoutEcn]:
     return answers
 
 
+def marking(queue: dict[str, Any], control: Any) -> dict[str, Any]:
+    """Return a queue of a question in numbers, whose AQM marks the packets of a control that lives by marks."""
+    marks = queue.get("aqm", "drop-tail") != "drop-tail" and without_ecn({"senders": control})
+    return {**queue, "ecn": True} if marks else queue
+
+
 def drops(queue: Mapping[str, Any]) -> bool:
     """Whether a canonical queue marks no packet: drop-tail, or an AQM whose `ecn` is off."""
     plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"

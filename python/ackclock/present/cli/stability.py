@@ -13,6 +13,7 @@ from ...core.scenario import dumbbell, flows
 from ...core.statement import state
 from ...core.units import rate_text, read_quantity
 from ...experiment.progress import listening
+from ...questions.without_ecn import marking
 from ._arguments import (
     by_options,
     check_quantities,
@@ -97,13 +98,15 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
             "ackclock stability: give a scenario file, or --rate and --rtt, such as --rate 50mbit --rtt 40ms"
         )
     check_quantities(options, "stability")
+    control = own_control(options, "stability") or "cubic"
+    queue = {"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"}
     with by_options(options, "stability"):
         link = dumbbell(
             rate=options.rate,
-            queue={"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"},
+            queue=marking(queue, control),
             flows=flows(
                 options.flows or 1,
-                own_control(options, "stability") or "cubic",
+                control,
                 rtt=options.rtt,
                 start="uniform 0 s .. 1 s",
             ),

@@ -118,6 +118,9 @@ def sentence(people: People) -> str:
 
 def _class(people: People) -> str:
     """The class that takes the probes' packets, and the flows for which this says nothing."""
+    if people.apart:
+        streams, have = listed(people.apart), "has" if len(people.apart) == 1 else "have"
+        return f" These are in the class of {people.within}; {streams} {have} another."
     if people.default is None:
         return ""
     at = people.default

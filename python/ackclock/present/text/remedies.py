@@ -100,10 +100,14 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
 
 def _of_one_run(balance: Balance) -> str:
     """The goodputs that classes lose or gain in a single run, which does not tell how they share with other seeds."""
-    changes = [
-        f"{_part(replace(effect, half=0.0))} {'less' if effect.change < 0 else 'more'} goodput of {effect.subject}"
-        for effect in balance.of_one_run
-    ]
+
+    def said(effect: Effect) -> str:
+        if effect.after > MANIFOLD * effect.before:
+            return f"{number(effect.after / effect.before)} times the goodput of {effect.subject}"
+        part = _part(replace(effect, half=0.0))
+        return f"{part} {'less' if effect.change < 0 else 'more'} goodput of {effect.subject}"
+
+    changes = list(map(said, balance.of_one_run))
     return f" Its one run has {listed(changes)}, which other seeds may not have." if changes else ""
 
 

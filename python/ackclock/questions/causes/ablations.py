@@ -35,6 +35,7 @@ from .scales import (
     most_flows,
     once,
     packet_size,
+    policed,
     quantities,
     room,
 )
@@ -49,6 +50,8 @@ which other links are faster to see whether these hold back.
 """
 NO_LOAD: Final = 0.02
 """Streams of less than this part of a link's rate are no load."""
+SERVED: Final = 2
+"""A buffer before a medium with a service, such as Wi-Fi, lasts so many times as long as its rate tells."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 
@@ -395,7 +398,8 @@ def _endless(place: int | None) -> Callable[[Tree, str, str], Change | None]:
         there = bulk(tree, name)
         if symptom != "stream" or not there or (place is not None and not place < len(there) > 1):
             return None
-        return _without(tree, there if place is None else there[place : place + 1], "endless")
+        what = "endless-policed" if policed(link_of(tree, name)) else "endless"
+        return _without(tree, there if place is None else there[place : place + 1], what)
 
     return apply
 
@@ -479,6 +483,8 @@ def _plain_queue(tree: Tree, name: str) -> bool:
 
 def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     packet, whole, rtt = packet_size(tree, name), room(tree, name), _rtt(tree, name)
+    if link_of(tree, name).get("service", "none") != "none":  # it carries a part of its rate
+        rtt /= SERVED
     least = FEW_PACKETS * 8 * packet / bits(link_of(tree, name))
     if "capacity" not in link_of(tree, name)["queue"]:
         return None  # a tree's leaves have one each
@@ -498,6 +504,9 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
 def _resized(tree: Tree, name: str, wanted: float) -> Change:
     """Another buffer, named by the whole packets that it has."""
     resized = sized(tree, name, wanted)
+    if link_of(tree, name).get("service", "none") != "none":
+        sizes = [str(link_of(own, name)["queue"]["capacity"]) for own in (tree, resized)]
+        return _said(resized, "buffer", "other-size", room=sizes[0], wanted=sizes[1])
     return _said(resized, "buffer", "other-buffer", room=_size(tree, name), wanted=room(resized, name))
 
 

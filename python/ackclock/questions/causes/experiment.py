@@ -469,17 +469,31 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
                 return answer([judged[1]], of_path=True)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
-        if ablations is specific and {cause.key for cause in causes if cause} == {"unresponsive"}:
-            causes += take_away(applied(others, tree), judge, Search()).of(Verdict.REMOVES)
-        if ablations is specific and {cause.key for cause in causes if cause} == {"short-transfers"}:
-            buffers = [ablation for ablation in general if ablation.key == "buffer"]  # which they fill, with the others
-            causes += take_away(applied(buffers, tree), judge, Search()).of(Verdict.REMOVES)
+        rest, instead = _further({cause.key for cause in causes if cause}, symptom, others, general)
+        if ablations is not general and rest:
+            added = take_away(applied(rest, tree), judge, Search(), alternatives=instead).of(Verdict.REMOVES)
+            causes = (added or causes) if instead else causes + added
         if causes:
             return answer(causes, of_path=ablations is specific)
     idle = symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link)
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(two(rest).of(Verdict.REMOVES))
+
+
+def _further(
+    found: Collection[str], symptom: Symptom, others: Sequence[Ablation], general: Sequence[Ablation]
+) -> tuple[Sequence[Ablation], bool]:
+    """
+    Return what is taken away beside the causes that were found, and whether what it finds stands in their place.
+
+    Where one general thing alone keeps flows from losing, it does not take two. Transfers fill buffers with the others.
+    """
+    if symptom.key == "loss" and any(JOINT in key for key in found):
+        return general, True
+    if found == {"unresponsive"}:
+        return others, False
+    return [own for own in general if own.key == "buffer" and found == {"short-transfers"}], False
 
 
 def _by_parts(two: Ablated, forced: Collection[str], undecided: Collection[str]) -> Verdict | None:

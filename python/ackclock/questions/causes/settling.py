@@ -15,6 +15,7 @@ from ...core.scenario import link_of
 from ...experiment.sequential import WHY, Effort
 from .measures import known
 from .scales import room
+from .sentences import interval
 from .shapers import crossed
 from .symptoms import AHEAD, wait_limit
 
@@ -42,6 +43,8 @@ VAGUE_PART: Final = 0.1
 """... a loss if it is more than this part of it, ..."""
 VAGUE_LOSS: Final = 3e-3
 """... and more than this: several flows of BBR that start together take minutes. Longer runs are made ..."""
+VAGUE_STREAM: Final = 5e-4
+"""The loss of a stream, which comes in bursts, is hardly known from this on if half of it is more than `VAGUE`."""
 VAGUE_PACKETS: Final = 8_000_000
 """... while all of them together take no more packets than this."""
 ALIKE_PACKETS: Final = 3_000_000
@@ -55,12 +58,15 @@ def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> boo
 
 def _vague(runs: Sequence[Numbers]) -> bool:
     """
-    Whether the loss is hardly known, or the wait, which may be on the other side of its limit or is not known at all.
+    Whether a loss is hardly known, or the wait, which may be on the other side of its limit or is not known at all.
 
     Short runs miss what is slow.
     """
     loss = known(runs, "loss")
     if math.isfinite(loss.half) and loss.half > max(VAGUE_PART * loss.mean, VAGUE_LOSS):
+        return True
+    stream = interval([own.stream_loss for own in runs])
+    if math.isfinite(stream.half) and stream.mean > VAGUE_STREAM and stream.half > VAGUE * stream.mean:
         return True
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
     apart = min(abs(wait.mean - limit) / AHEAD, UNKNOWN * wait.mean)

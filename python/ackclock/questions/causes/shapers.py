@@ -237,9 +237,12 @@ def acknowledged(tree: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 def wanted_by_acks(tree: Mapping[str, Any], name: str) -> float:
     """Return the part of a link's rate that ACKs want while the data of their flows fill the slowest of their links."""
-    rates = {
-        link["name"]: _number(link["rate"]) if isinstance(link["rate"], str) else math.inf for link in tree["link"]
-    }
+    rates = {}
+    for link in tree["link"]:
+        line = _number(link["rate"]) if isinstance(link["rate"], str) else math.inf
+        policer = link.get("policer")
+        policed = _number(policer["rate"]) if isinstance(policer, Mapping) else math.inf
+        rates[link["name"]] = min(line, let_through(link) or math.inf, policed)
     wanted = [
         min(rates[place] for place in flow["path"]) * _number(flow["ack_size"]) / (2 * _number(flow["packet_size"]))
         for flow in acknowledged(tree, name)

@@ -236,7 +236,7 @@ ABLATIONS: Final = (
     EngineAblation(
         "unresponsive",
         "the traffic without congestion control",
-        "without it",
+        "with flows under congestion control only",
         _without(lambda kind: kind in UNRESPONSIVE),
     ),
     EngineAblation(

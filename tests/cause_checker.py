@@ -97,6 +97,7 @@ def wrong(answer: dict[str, Any], known: _Runs | None = None) -> list[str]:
                 effects = answer["effects"] if queue else answer["senders"]["effects"]
                 faults += [*(_recommended(answer, sentence) if queue else ()), *_of_classes(effects, sentence)]
                 faults += _paired(effects, sentence, runs)
+                faults += _tails(answer, sentence["text"]) if queue else ()
         faults += _pictures(part, answer, runs)
     return faults
 
@@ -222,7 +223,8 @@ def _taken_away(gone: Sequence[Tree]) -> Iterator[Words]:
         if kind in STREAMS:
             words = "traffic without congestion control"
         elif kind == "bulk":
-            words = "endless flows that (?:fill the queue|take what the policer lets through)"
+            words = "(?:endless flows that (?:fill the queue|take what the policer lets through)|"
+            words += "the flows that these meet elsewhere)"
         sorts.setdefault(words, []).append(str(flow["name"]))
     for words, names in sorts.items():
         joined = re.escape(" and ".join(names))
@@ -243,8 +245,16 @@ def _of_controls(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str)
     )
     return (
         rf"(?:different congestion controls, (?:{beside})|(?:{both}))(?=$| and )",
-        rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
+        rf"with {re.escape(kind)}(?: for all| in place of (?:{both}))?(?=$| and )",
     )
+
+
+PLAIN = {
+    "delayed_ack": ("delayed ACKs", "with an ACK for each packet"),
+    "rtt": (f"round trips from {TIME} to {TIME}", f"with round trips of {TIME} each"),
+    "tunnel": ("the tunnels? .*, whose flows the queue takes for one", "with these flows in the open"),
+}
+"""Words of changes of the flows that name none of them."""
 
 
 def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Iterator[Words]:
@@ -255,12 +265,10 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         yield _of_acks(old, now)
     elif key == "ack_size":
         yield rf"the ACKs of {names}(?:, which want {RATE})?(?=$| and )", "with ACKs of a tenth of their size"
-    elif key == "delayed_ack":
-        yield "delayed ACKs", "with an ACK for each packet"
-    elif key == "rtt":
-        yield f"round trips from {TIME} to {TIME}", f"with round trips of {TIME} each"
-    elif key == "tunnel":
-        yield "the tunnels? .*, whose flows the queue takes for one", "with these flows in the open"
+    elif key == "ecn":
+        yield rf"{names}, which (?:has|have) no ECN at a queue that marks others", rf"with ECN for {names}"
+    elif key in PLAIN:
+        yield PLAIN[key]
     elif key == "traffic" and all(flow["traffic"]["kind"] == "bulk" for flow in new):
         rates = re.escape(" and ".join(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
         yield f"senders that write only {rates}", "with senders that always have data"
@@ -373,7 +381,7 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     if before == after:
         return rf"the shaper at {name}, which lets {RATE} through, [0-9.]+ % of this link's rate", f"with {RATE}"
     if after == "cake":
-        isolation = _inner(new["queue"])["isolation"]
+        isolation = _inner(new["queue"])["isolation"] + " and nat" * bool(_inner(new["queue"]).get("nat"))
         return rf"{re.escape(before)}, which does not share by host", rf"with CAKE and {isolation}"
     instead = (
         "FQ-CoDel and its defaults" if after == "fq_codel" else rf"a drop-tail buffer of {_digits(_room(new, then))}"
@@ -801,10 +809,24 @@ def _apart(now: Sequence[float], then: Sequence[float]) -> float:
     return float(stats.t.ppf(0.975, math.floor(freedom))) * math.sqrt(sum(parts))
 
 
+def _tails(answer: Mapping[str, Any], text: str) -> Iterator[str]:
+    """A 99th percentile beside a median that falls is that of a setting's table; one that rises is not "still"."""
+    parts = [part for part in (answer, *answer.get("beside", [])) if part["other"] is not None]
+    for word, shown in re.findall(r"\(at the 99th percentile (still |perhaps |)([0-9.e+-]+ (?:us|ms|s))", text):
+        number, unit = shown.split()
+        value, digit = _seconds(number, unit), _seconds(f"1e-{len(number.partition('.')[2])}", unit)
+        near = [part for part in parts if abs(part["other"]["delay_p99"] - value) <= 0.51 * digit + 1e-9]
+        if not near:
+            yield f"{text}: no setting has a 99th percentile of {shown}"
+        elif word == "still " and all(part["other"]["delay_p99"] > 1.3 * part["present"]["delay_p99"] for part in near):
+            yield f"{text}: {shown} is not still so"
+
+
 def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:
     halves = [
         checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99", "one_way_p99")
     ]
+    text = re.sub(r" \(at the 99th percentile [^)]*\)", "", text)  # which is the table's
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
         last = _seconds(f"1e-{len(number.partition('.')[2])}", unit)  # digit that is printed
         if not any(abs(_seconds(number, unit) - half) < 0.51 * last + 1e-9 for half in halves):
@@ -859,7 +881,9 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     others = re.sub(
         r"\band\b|Which is better.*|[\W]", "", re.sub(r"(?:at \S+ )?[0-9.]+ % in place of [0-9.]+ % lost", "", costs)
     )
-    dear = max(paid, default=0.0) > 15.1 or more > 1.1
+    waits = [own for own in answer["effects"] if own["key"] == "delay_p50" and own["better"] is True]
+    tenth = any(own["after"] <= 0.102 * own["before"] and own["before"] - own["after"] > 0.099 for own in waits)
+    dear = max(paid, default=0.0) > 15.1 or more > (3.1 if tenth else 1.1)
     if manifold := [own for own in answer["effects"] if _manifold(own)]:  # is worth a little delay
         costs = re.sub(r"([0-9.]+) (us|ms)(?: ± [0-9.]+ (?:us|ms))? more (?:median delay|at the 99th percentile)",
                        lambda found: "" if _seconds(found[1], found[2]) < 0.0101 else found[0], costs)  # fmt: skip

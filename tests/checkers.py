@@ -682,6 +682,21 @@ def _unevenly(sentence: dict[str, Any], runs: _Runs) -> None:
         assert (int(said[1]), int(said[2] or said[1]), said[3]) == (min(counts), max(counts), names), sentence["text"]
 
 
+def _falls_short(sentence: dict[str, Any], runs: _Runs) -> None:
+    """The class gets, and would send, what is said."""
+    said = re.match(
+        r"(\S+) gets ([0-9.]+ [kMG]?bit/s) of the ([0-9.]+ [kMG]?bit/s) that it would send", sentence["text"]
+    )
+    assert said, sentence["text"]
+    own = runs.of(*sentence["evidence"][0]["runs"])
+    (entry,) = [flow for flow in own[0]._scenario["flows"] if flow["name"] == said[1]]
+    wanted = int(entry["count"]) * float(ac._core.quantity(entry["traffic"]["rate"])[0])
+    gets = [float(run.flows["goodput"][run.flows["class"] == said[1]].sum()) for run in own]
+    _near(float(ac._core.quantity(said[2])[0]), sum(gets) / len(gets), sentence, 6e-3 * wanted)
+    _near(float(ac._core.quantity(said[3])[0]), wanted, sentence, 6e-3 * wanted)
+    assert max(gets) < wanted, sentence["text"]
+
+
 def _filters_acks(run: Any, runs: _Runs) -> bool:
     crossed = any(runs.link in entry["reverse_path"] for entry in run._scenario["flows"])
     return crossed and '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
@@ -1058,5 +1073,6 @@ CHECKS = {
     "healthy": _healthy,
     "class-waits": _class_waits,
     "starves": _starves,
+    "falls-short": _falls_short,
     "stream-loses": _symptom(_stream_loss, lambda _one, _runs: 1e-3, 0.5),
 }

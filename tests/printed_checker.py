@@ -339,7 +339,7 @@ def _following(text: str, answer: Mapping[str, Any]) -> list[str]:
         faults += _near(
             f"a shaper before {shaper['link']}", words, [value for pair in now_last for value in pair[::-1]]
         )
-        block = re.search(rf"^to set it before {re.escape(shaper['link'])} .*:\n((?:  .*\n)+)", text, re.MULTILINE)
+        block = re.search(rf"^to set it before {re.escape(shaper['link'])}[ ,].*:\n((?:  .*\n)+)", text, re.MULTILINE)
         for name, rate in zip(("min", "base", "max"), shaper["rates_bps"], strict=True):
             if block and f"{name}_ul_shaper_rate_kbps={rate / 1e3:.0f}\n" not in block[1]:
                 faults.append(f"{name} of the shaper before {shaper['link']} is {rate / 1e3:.0f} kbit/s: {block[1]}")

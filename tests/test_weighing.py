@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +11,12 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+import cause_checker
 import checkers
+from ackclock.core.tc.scenarios import in_disciplines
 from ackclock.present.text import remedies
 from ackclock.present.text.why import _not_tried
-from ackclock.questions.causes import ablations, diagnose, scales
+from ackclock.questions.causes import ablations, diagnose, scales, shapers
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import ClassNumbers
 from ackclock.questions.causes.remedy import Balance, Effect, effects
@@ -301,3 +305,112 @@ def test_the_way_back_names_the_rate_at_which_an_average_ages(aqm: str) -> None:
     ).canonical
     (line,) = _lines(tree, "l")
     assert line.endswith("bandwidth 20mbit")
+
+
+def test_a_router_that_shapes_is_not_kept_by_the_modem_behind_it() -> None:
+    """ "The shaper at router and modem set to 95 % instead at :" of CAKE without the cells of the modem's ATM."""
+    modem = {"kind": "cake", "bandwidth": "4 Mbit/s", "isolation": "flowblind", "framing": "atm", "overhead": "44 B"}
+    router = {"kind": "cake", "bandwidth": "3600 kbit/s"}
+    links = {
+        "router": {"rate": "100 Mbit/s", "queue": {"scheduler": router}},
+        "modem": {"rate": "1 Gbit/s", "queue": {"scheduler": modem}},
+    }
+    tree = scenario(links, {"path": ["router", "modem"], "count": 2}).canonical
+    assert [scales.keeper(tree, name) for name in links] == [None, "router"]
+
+
+def test_one_of_several_controls_may_lose_alone() -> None:
+    """ "Hybla and Reno (with CUBIC)" of what Hybla alone does."""
+    flows = [{"name": kind, "path": ["l"], "congestion": kind} for kind in ("hybla", "reno")]
+    tree = scenario({"l": {}}, *flows).canonical
+    said = [own.apply(tree, "l", "loss") for own in GENERAL if own.key == "control"]
+    assert [own.done for own in said if own is not None][:3] == [
+        "with BBR in place of Hybla", "with BBR in place of Reno", "with BBR",
+    ]  # fmt: skip
+    alone = [own.apply(scenario({"l": {}}, flows[0]).canonical, "l", "loss") for own in GENERAL if own.key == "control"]
+    assert [own.done for own in alone if own is not None] == ["with BBR", "with Vegas", "with CUBIC"]
+
+
+def test_flows_that_pay_at_several_links_are_slowed_by_others_there() -> None:
+    """A parking lot's "share unevenly; cause not found", without a try of what the long flows meet elsewhere."""
+    flows = [{"name": "long", "path": ["a", "b"]}, {"name": "x", "path": ["a"]}, {"name": "y", "path": ["b"]}]
+    tree = scenario({"a": {}, "b": {}}, *flows).canonical
+    (_, met) = (own for own in SPECIFIC if own.key == "rivals")
+    found = met.apply(tree, "a", "unfair")
+    assert found is not None
+    assert (found.cause, found.done) == ("the flows that these meet elsewhere (y)", "without y")
+    both = scenario({"a": {}, "b": {}}, flows[0], {**flows[1], "path": ["a", "b"]}, flows[2]).canonical
+    assert met.apply(both, "a", "unfair") is None, "all of its flows meet them"
+    assert met.apply(both, "a", "idle") is not None
+    assert met.apply(both, "b", "loss") is None
+
+
+def test_a_slow_stations_buffer_is_tried_at_a_tenth_too() -> None:
+    """ "The cause is CUBIC" of 1000 packets before 13 Mbit/s of Wi-Fi: four in their place let it carry a quarter."""
+    queue = {"aqm": "drop-tail", "capacity": "1000 packets"}
+    tree = scenario({"l": {"rate": "13 Mbit/s", "service": "wifi", "queue": queue}}, {"path": ["l"]}).canonical
+    said = [own.apply(tree, "l", "delay") for own in GENERAL if own.key == "buffer"]
+    assert [own.done for own in said if own] == ["with a buffer of 4 packets", "with a buffer of 100 packets"]
+    plain = scenario({"l": {"queue": queue}}, {"path": ["l"]}).canonical
+    assert len([own for own in GENERAL if own.key == "buffer" and own.apply(plain, "l", "delay")]) == 1
+
+
+def test_a_wait_that_falls_to_a_tenth_is_worth_some_losses() -> None:
+    """ "Which is better depends on what you prefer" of 309 ms less for 1.8 % more lost."""
+    wait = Effect("delay_p50", "l", 0.31, 0.004, 0.001, True, EVIDENCE)
+    more = Effect("loss", "l", 0.002, 0.02, 0.001, False, EVIDENCE)
+    assert Balance((wait, more)).wanted(None)
+    assert not Balance((replace(wait, before=0.09), more)).wanted(None)
+    assert not Balance((wait, replace(more, after=0.04))).wanted(None)
+
+
+def test_the_judge_holds_a_tail_against_the_table() -> None:
+    part = {"present": {"delay_p99": 0.03}, "other": {"delay_p99": 0.041}}
+    for words, right in (
+        ("perhaps 41 ms ± 18 ms, now 30 ms", True),
+        ("still 41 ms ± 18 ms", False),
+        ("perhaps 51 ms ± 18 ms, now 30 ms", False),
+    ):
+        assert (not [*cause_checker._tails(part, f"less median delay (at the 99th percentile {words})")]) is right
+
+
+def test_cake_that_sees_one_address_behind_a_nat_does_not_share_by_host() -> None:
+    """ "The hosts share unevenly; cause not found", and no other queue proposed: CAKE has a word for it."""
+    flows = [{"name": name, "path": ["l"], "source": name, "nat": "source", "count": 2} for name in "ab"]
+    own = scenario({"l": {"queue": "cake"}}, *flows).canonical
+    fair = shapers.lacking(own, "l")
+    assert fair is not None
+    assert fair["scheduler"] | {"nat": True, "isolation": "triple-isolate"} == fair["scheduler"]
+    assert shapers.lacking(scenario({"l": {"queue": fair}}, *flows).canonical, "l") is None
+    plain = scenario({"l": {"queue": "cake"}}, *({**flow, "nat": "none"} for flow in flows)).canonical
+    assert shapers.lacking(plain, "l") is None
+
+
+def test_what_an_application_would_send_and_does_not_get_is_said() -> None:
+    """A TV at 0.7 of its 8 Mbit/s, 2.9 with FQ-CoDel, was in no sentence."""
+    tv = {"name": "tv", "path": ["l"], "traffic": {"kind": "app-limited", "rate": "8 Mbit/s"}}
+    answer = ac.why(scenario=scenario({"l": {}}, {"name": "bulk", "path": ["l"], "count": 8}, tv))
+    (said,) = (own for own in answer.sentences if own.predicate == "falls-short")
+    assert re.fullmatch(r"tv gets [0-9.]+ [kM]bit/s of the 8 Mbit/s that it would send\.", said.text)
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
+    alone = ac.why(scenario=scenario({"l": {}}, tv))
+    assert not [own for own in alone.sentences if own.predicate == "falls-short"]
+
+
+def test_more_of_what_an_application_would_send_is_a_gain() -> None:
+    now, then = setting("now", (0.1,) * 3), setting("then", (0.1,) * 3)
+    for run in then.numbers:
+        run.classes["meeting"] = replace(run.classes["meeting"], goodput=4e6)  # type: ignore[index]
+    balance = Balance(effects(now, then, {"l": 1.0}, wanted={"meeting": 8e6}))
+    assert [gain.key for gain in balance.gains] == ["goodput"]
+    assert "FQ-CoDel instead: 4 times the goodput of meeting." in said(*balance.effects)
+    assert Balance(effects(now, then, {"l": 1.0})).gains == ()
+    assert Balance(effects(now, then, {"l": 1.0}, wanted={"meeting": 5e5})).gains == ()
+
+
+def test_a_shaper_as_htb_has_both_its_buckets() -> None:
+    """ "burst 30000 cburst 1600" held bursts back which the shaper let through: 67 ms of a wait of none."""
+    held = {"rate": "2 Mbit/s", "burst": "30 kB", "discipline": "htb"}
+    tree = in_disciplines(scenario({"l": {"rate": "100 Mbit/s", "shaper": held}}, {"path": ["l"]}))
+    (row,) = tree["link"][0]["queue"]["classes"]
+    assert row["burst"] == row["cburst"] == "30 kB"

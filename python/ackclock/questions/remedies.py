@@ -37,6 +37,7 @@ from .causes.scales import (
     needed,
     packet_size,
     policed,
+    written,
 )
 from .causes.scales import bits as bits_of
 from .causes.sentences import Sentence
@@ -347,6 +348,7 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         keys = ("isolation", "ack_filter")
         own = (value for key, value in queue["scheduler"].items() if key in keys)
         words = "CAKE, " + ", ".join(value for value in own if value != "no-ack-filter")
+        words += ", nat" * bool(queue["scheduler"].get("nat"))
         words += f", at {percent(part)}" if part < 1 else ""
         return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
@@ -651,7 +653,8 @@ def _balance(
     grows = [name for tree in trees for name in growing(tree)]
     crossed = first_crossed(changed, present.longest_first(list(parts)))
     streams = [str(flow["name"]) for flow in changed["flows"] if "congestion" not in flow]
-    balance = Balance(effects(present, after, parts, crossed, most_flows(changed), grows, streams))
+    wanted = written(changed)
+    balance = Balance(effects(present, after, parts, crossed, most_flows(changed), grows, streams, wanted))
     balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
     # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])

@@ -330,7 +330,9 @@ def in_disciplines(scenario: Scenario) -> dict[str, Any]:
         if link["shaper"] == "none":
             continue
         kind, rates = link["shaper"]["discipline"], {key: link["shaper"][key] for key in ("rate", "burst")}
-        row = {"name": "shaped", "queue": link["queue"], **(rates if kind == "htb" else {})}
+        # the bucket of the ceil, which is the rate, would hold bursts back
+        leaf = {**rates, "cburst": rates["burst"]} if kind == "htb" else {}
+        row = {"name": "shaped", "queue": link["queue"], **leaf}
         scheduler = {"kind": kind, **(rates if kind == "tbf" else {})}
         link["queue"] = {"scheduler": scheduler, "classes": [row], "default": "shaped"}
         link["shaper"] = "none"

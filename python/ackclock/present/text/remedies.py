@@ -38,8 +38,8 @@ BY_BOTH: Final = "By delay and by rate the present queue is better; whether the 
 """Where there are other gains."""
 TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
-OF_TRANSFERS: Final = ("finished", "completion")
-"""Gains of the flows' own transfers, stated beside those of links; what a page gains the verdict for people says."""
+OF_TRANSFERS: Final = ("finished", "completion", "goodput")
+"""Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
 WIDE: Final = 0.1
@@ -222,6 +222,8 @@ def _effect(effect: Effect) -> str:
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"99 % of the packets of {effect.subject} arrive within {within}{_apart(effect, _time)}"
+    if effect.key == "goodput" and effect.after > MANIFOLD * effect.before > 0:
+        return f"{number(effect.after / effect.before)} times the goodput of {effect.subject}"
     if effect.key == "goodput":
         return f"{_part(effect)} {less} goodput of {effect.subject}"
     if effect.key == "jain":

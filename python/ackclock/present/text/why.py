@@ -274,10 +274,11 @@ def _set_before(shaper: Following) -> list[str]:
     )
     if not shaper.better:
         return [str(said), ""]
+    where = shaper.link if shaper.cheap else f"{shaper.link}, if you prefer it"
     return [
         str(said),
         "",
-        f"to set it before {shaper.link} (in place of DEV: the router's interface towards it):",
+        f"to set it before {where} (in place of DEV: the router's interface towards it):",
         f"  tc qdisc replace dev DEV root cake bandwidth {first}kbit besteffort",
         "  # and cake-autorate with these lines in its config.primary.sh:",
         "  ul_if=DEV",

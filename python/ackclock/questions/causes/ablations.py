@@ -330,6 +330,19 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
     return apply
 
 
+def _unmarked(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give ECN to flows that have none at a queue that marks those of others, and drops theirs at as short a queue."""
+    changed = copy.deepcopy(tree)
+    over = [flow for flow in _over(changed, name) if "congestion" in flow]
+    there = [flow for flow in over if not flow.get("ecn")]
+    marks = link_of(tree, name)["queue"].get("ecn") is True and len(there) < len(over)
+    if symptom not in ("loss", "unfair") or not marks or not there:
+        return None
+    for flow in there:
+        flow["ecn"] = True
+    return _said(changed, "unmarked", "with-ecn", names=_names(there), have="has" if len(there) == 1 else "have")
+
+
 def _rivals(tree: Tree, name: str, symptom: str) -> Change | None:
     """Give endless flows that a link's own meet elsewhere, and not here, the control of these."""
     own, changed = bulk(tree, name), copy.deepcopy(tree)
@@ -346,6 +359,15 @@ def _rivals(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in there:
         like(flow, own[0])
     return _said(changed, "rivals", "one-control-for", controls=controls, control=called(control(own[0])), **facts)
+
+
+def _met(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Leave out endless flows that a link's own, or some of them, meet elsewhere, and not here."""
+    places = [{*flow["path"]} for flow in bulk(tree, name)]
+    others = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and name not in flow["path"]]
+    there = [flow for flow in others if any(place & {*flow["path"]} for place in places)]
+    alike = symptom == "unfair" and all(all(place & {*flow["path"]} for place in places) for flow in there)
+    return None if symptom not in ("idle", "unfair") or not there or alike else _without(tree, there, "met")
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -501,6 +523,15 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     return _resized(tree, name, wanted)
 
 
+def _tenth(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give a medium with a service a tenth of its buffer: with one for its rate it may carry less, by whole frames."""
+    link = link_of(tree, name)
+    if symptom != "delay" or link.get("service", "none") == "none" or "capacity" not in link["queue"]:
+        return None
+    whole = room(tree, name)
+    return _resized(tree, name, whole / 10) if math.isfinite(whole) and whole > _rtt(tree, name) else None
+
+
 def _resized(tree: Tree, name: str, wanted: float) -> Change:
     """Another buffer, named by the whole packets that it has."""
     resized = sized(tree, name, wanted)
@@ -577,21 +608,25 @@ def _delayed_acks(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "delayed-acks", "each-acked")
 
 
-def _control(place: int) -> Callable[[Tree, str, str], Change | None]:
-    """All endless flows get one of some controls: first one that others of them have."""
+def _control(place: int, only: int | None = None) -> Callable[[Tree, str, str], Change | None]:
+    """All endless flows get one of some controls, first one that others of them have; or `only` those of one kind."""
 
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         kinds = {control(flow) for flow in bulk(tree, name)}
         other = sorted(CONTROLS, key=lambda kind: kind not in kinds)[place]
-        if not kinds or kinds == {other} or symptom == "unfair":
+        gone = sorted(kinds - {other})
+        if not gone or symptom == "unfair" or (only is not None and not only < len(gone) > 1):
             return None
+        gone = gone if only is None else gone[only : only + 1]
         changed = copy.deepcopy(tree)
         for flow in bulk(changed, name):
-            if control(flow) != other:
+            if control(flow) in gone:
                 set_control(flow, other)
                 flow["pacing"] = "auto"
-        present = " and ".join(called(kind) for kind in sorted(kinds - {other}))
-        return Change(changed, present, str(state("causes.with", what=called(other))))
+        present = " and ".join(map(called, gone))
+        done = state("causes.with", what=called(other))
+        instead = state("causes.in-place-of", control=called(other), others=present)
+        return Change(changed, present, str(done if only is None else instead))
 
     return apply
 
@@ -692,7 +727,7 @@ def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
     queue = shapers.lacking(tree, name)
     if queue is None or symptom != "hosts":
         return None
-    isolation = queue["scheduler"]["isolation"]
+    isolation = queue["scheduler"]["isolation"] + " and nat" * bool(queue["scheduler"].get("nat"))
     kind = shapers.scheduler(link_of(tree, name))[0]
     here = kind or link_of(tree, name)["queue"].get("aqm", "the queue")
     return _said(with_queue(tree, name, queue), "not-by-host", "by-host", queue=here, isolation=isolation)
@@ -716,6 +751,7 @@ SPECIFIC: Final = (
     LinkAblation("medium", _medium),
     LinkAblation("ack-path", _acks),
     LinkAblation("many-acks", _many_acks),
+    LinkAblation("no-ecn", _unmarked),
     LinkAblation("absence", _absence),
     LinkAblation("application", _application),
     LinkAblation("unresponsive", _cross),
@@ -724,6 +760,7 @@ SPECIFIC: Final = (
     LinkAblation("mixed-controls", _mixed(0)),
     LinkAblation("mixed-controls", _mixed(1)),
     LinkAblation("rivals", _rivals),
+    LinkAblation("rivals", _met),
     LinkAblation("round-trips", _unequal),
 )
 """Properties that a healthy path does not have."""
@@ -734,8 +771,9 @@ GENERAL: Final = (
     LinkAblation("target", _target),
     LinkAblation("queue", _queue),
     LinkAblation("buffer", _buffer),
+    LinkAblation("buffer", _tenth),
     LinkAblation("delayed-acks", _delayed_acks),
-    *(LinkAblation("control", _control(place)) for place in range(len(CONTROLS))),
+    *(LinkAblation("control", _control(place, only)) for place in range(len(CONTROLS)) for only in (0, 1, None)),
     LinkAblation("flows", _flows),
 )
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""

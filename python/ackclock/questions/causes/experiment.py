@@ -28,7 +28,7 @@ from .policing import behind_policer, spare
 from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
-from .starving import Relief, classes_that_wait, least_of, relief, starved_too, starving
+from .starving import Relief, classes_that_wait, falling_short, least_of, relief, starved_too, starving
 from .symptoms import (
     AHEAD,
     MOVES,
@@ -133,7 +133,8 @@ class Diagnosis:
         told = {*self.open, *(finding.symptom for finding in self.findings)}
         waiting = classes_that_wait(self.link, self.present, tree, told)
         starved = starving(self.link, self.present, told, self.relief)
-        return [*sentences, *waiting, *starved, *self.undecided] or [_healthy(self)]
+        short = falling_short(self.link, self.present, tree)
+        return [*sentences, *waiting, *starved, *short, *self.undecided] or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -459,7 +460,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         return Finding(symptom.key, worst, there, tried, in_vain, len(joint), left, tuple(dict.fromkeys(emptied)))
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
-        there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
+        # other flows elsewhere are one thing, however it is taken away
+        there = {own.key: own for own in ablations if own.apply(tree) is not None and own.key != "rivals"}
         return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
 
     for ablations in (specific, others, general):

@@ -53,6 +53,10 @@ LOSSES: Final = 0.01
 
 MANIFOLD: Final = 2.0
 """Throughput that grows to so many times what it was, or a page that loads in so much less of the time, is worth ..."""
+BORNE_LOSS: Final = 0.03
+"""So many more lost packets are borne for a median wait that falls to a tenth of what it was, ..."""
+SHORTER_S: Final = 0.1
+"""... and by this at least, s."""
 BORNE_S: Final = 0.01
 """
 ... delays that are longer by no more than this, s. A stream pays for a setting with which its tail is longer by more;
@@ -101,7 +105,7 @@ class Effect:
     better: bool | None
     """
     None where it changes by too little to matter, or not for certain; throughput that falls needs no certainty. More
-    goodput of a class is neither.
+    goodput of a class is neither, unless it is application-limited and got less than it would send.
     """
     evidence: Evidence
     flows: int = 1
@@ -193,6 +197,7 @@ def effects(
     counts: Mapping[str, int] | None = None,
     growing: Collection[str] | None = None,
     streams: Collection[str] = (),
+    wanted: Mapping[str, float] | None = None,
 ) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -212,6 +217,8 @@ def effects(
         Classes that may wait in a buffer without a limit; by default all.
     streams
         Classes without congestion control.
+    wanted
+        What each application-limited class would send, bit/s: more goodput is a gain where it gets less.
     """
     found = []
     many = len(parts) > 1
@@ -243,6 +250,8 @@ def effects(
         owed = owes is not None and better is not None and owes(before, now, longer)
         number = (counts or {}).get(subject, 1)
         said = None if owed else better
+        if key == "goodput" and before < (wanted or {}).get(subject, 0.0) and now * GAIN > before + half:
+            said = True
         stream = key == "one_way_p99" and subject in streams
         found.append(Effect(key, subject, before, now, half, said, evidence, number, least, stream, owed))
 
@@ -508,10 +517,16 @@ class Balance:
         return all(
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
             or (cost.key == "goodput" and (self._beyond(cost) <= PRICE or self._shared(cost)))
-            or (cost.key == "loss" and cost.change <= LOSSES)
+            or (cost.key == "loss" and cost.change <= (BORNE_LOSS if self._far_shorter else LOSSES))
             or (cost.key in (*DELAYS, "one_way_p99") and cost.change <= BORNE_S and self._manifold)
             for cost in self.costs
         )
+
+    @property
+    def _far_shorter(self) -> bool:
+        """Whether packets wait for a tenth of what they do now, where that is long."""
+        waits = (gain for gain in self.gains if gain.key == "delay_p50")
+        return any(10 * gain.after <= gain.before and -gain.change >= SHORTER_S for gain in waits)
 
     @property
     def _manifold(self) -> bool:

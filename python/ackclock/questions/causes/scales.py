@@ -18,7 +18,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import RIGHT, after, before, crossed, divided, fixed, held, remembered, returning
+from .shapers import RIGHT, after, before, crossed, divided, fixed, held, let_through, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -277,6 +277,14 @@ def later(tree: Mapping[str, Any], link: str, *keys: str) -> list[str]:
     changes = [change for change in tree.get("change", []) if change.get("link") == link]
     values = [{**change.get("queue", {}), **change} for change in changes]
     return [str(own[key]) for own in values for key in wanted if key in own]
+
+
+def written(tree: Mapping[str, Any]) -> dict[str, float]:
+    """Return what each class of application-limited flows would send, bit/s, all its flows together."""
+    limited = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "app-limited"]
+    rates = {str(flow["name"]): quantities(flow["traffic"]["rate"]) for flow in limited}
+    counts = {str(flow["name"]): int(flow["count"]) for flow in limited}
+    return {name: counts[name] * sum(values) / len(values) for name, values in rates.items() if values}
 
 
 def by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
@@ -659,6 +667,8 @@ def keeper(tree: Mapping[str, Any], name: str) -> str | None:
     if (first := before(tree, name)) is not None:
         return first if carried(line) == _slowest_behind(tree, name, first) and _alone(tree, name, first) else None
     if (behind := after(tree, name)) is None or not fixed(line, tree) or not _alone(tree, name, behind):
+        return None
+    if let_through(line) is not None:  # which keeps its own, and the next link's
         return None
     port, let = link_of(tree, behind)["rate"], bits(link_of(tree, behind))
     if divided(link_of(tree, behind)["queue"]):

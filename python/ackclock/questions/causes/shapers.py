@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from ... import _core
@@ -204,9 +204,9 @@ def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def hosts(tree: Mapping[str, Any], name: str) -> str | None:
+def hosts(tree: Mapping[str, Any], name: str, kinds: Collection[str] = ("bulk",)) -> str | None:
     """Return the side, ``"destination"`` or ``"source"``, on which a link's endless flows belong to several hosts."""
-    flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+    flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in kinds]
     for side in ("destination", "source"):
         named = [flow.get(side, "own") for flow in flows]
         count = len(set(named)) + sum(int(flow.get(f"{side}_hosts", 1)) - 1 for flow in flows)
@@ -306,25 +306,32 @@ def by_host(tree: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
     None where hosts have no names.
     """
-    side = hosts(tree, name)
+    side = hosts(tree, name, ("bulk", "app-limited"))
     if side is None:
         return None
     link = link_of(tree, name)
-    mode = {"destination": "dual-dsthost", "source": "dual-srchost"}[side]
-    if scheduler(link)[0] == "cake":
+    modes: dict[str, Any] = {"isolation": {"destination": "dual-dsthost", "source": "dual-srchost"}[side]}
+    if any(name in flow["path"] and flow.get("nat", "none") != "none" for flow in tree["flows"]):
+        modes["nat"] = True  # the addresses that it sees are else all one
+    kind, values = scheduler(link)
+    if kind == "cake":
         present: dict[str, Any] = copy.deepcopy(link["queue"])
         entry = present["scheduler"]
-        present["scheduler"] = {**(entry if isinstance(entry, dict) else {"kind": entry}), "isolation": mode}
+        if values["isolation"] == "triple-isolate" and "nat" in modes:
+            modes["isolation"] = "triple-isolate"
+        present["scheduler"] = {**(entry if isinstance(entry, dict) else {"kind": entry}), **modes}
         return present
     let = held(link)
     rate = "unlimited" if let is None else f"{round(let / 8) * 8} bit/s"
-    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": mode}}
+    return {"scheduler": {"kind": "cake", "bandwidth": rate, **modes}}
 
 
 def lacking(tree: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     """Return `by_host`, where the present queue does not share so."""
     queue = by_host(tree, name)
     kind, values = scheduler(link_of(tree, name))
-    if queue is None or (kind == "cake" and values["isolation"] in (queue["scheduler"]["isolation"], "triple-isolate")):
+    if queue is None:
         return None
-    return queue
+    wanted = queue["scheduler"]
+    seen = bool(values.get("nat")) or not wanted.get("nat") if kind == "cake" else False
+    return None if seen and values["isolation"] in (wanted["isolation"], "triple-isolate") else queue

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core.fairness import STARVED_SHARE
 from ...core.scenario import link_of
 from ...core.statement import state
 from ...experiment.sequential import WHY
 from .ablations import SPECIFIC
-from .measures import HOSTS, UNFAIR, known
-from .scales import by_changes, unqueued
+from .measures import HOSTS, UNFAIR, goodput, known
+from .scales import by_changes, carried, unqueued, written
 from .sentences import Evidence, Sentence, interval
 from .symptoms import Measured, wait_limit
 
@@ -51,6 +51,10 @@ class Relief:
 
     change: Change
     evidence: Evidence
+
+
+ENOUGH: Final = 0.9
+"""A class that gets this part of what it would send is served."""
 
 
 def least_of(present: Measured) -> Interval | None:
@@ -116,6 +120,28 @@ def starving(link: str, present: Measured, told: Collection[str], found: Relief 
         )
     numbers = {"least": least.mean, "starved_min": float(min(counts)), "starved_max": float(max(counts))}
     yield Sentence(f"link {link}", "starves", words, numbers, [evidence, *([] if found is None else [found.evidence])])
+
+
+def falling_short(link: str, present: Measured, tree: Mapping[str, Any]) -> Iterator[Sentence]:
+    """
+    Yield a sentence about each application-limited class that gets less than it would send, decidedly.
+
+    Of the links on its way the slowest tells it. None of fewer runs than tell shares, nor with changes.
+    """
+    if len(present.numbers) < WHY.seeds[0] or tree.get("change"):
+        return
+    for name, wanted in written(tree).items():
+        path = next(list(flow["path"]) for flow in tree["flows"] if flow["name"] == name)
+        if link != min(path, key=lambda place: carried(link_of(tree, place))):
+            continue
+        gets = goodput(present.numbers, name)
+        if gets.mean + gets.half < ENOUGH * wanted:
+            how = str(state("causes.how-falls-short", name=name))
+            text = str(state("causes.falls-short", name=name, gets=gets.mean, wanted=wanted))
+            evidence = Evidence(how, gets.mean, gets.half, ENOUGH * wanted, runs=(present.key,), kind="rate")
+            yield Sentence(
+                f"link {link}", "falls-short", text, {"gets_bps": gets.mean, "wanted_bps": wanted}, [evidence]
+            )
 
 
 def classes_that_wait(

@@ -414,3 +414,27 @@ def test_a_shaper_as_htb_has_both_its_buckets() -> None:
     tree = in_disciplines(scenario({"l": {"rate": "100 Mbit/s", "shaper": held}}, {"path": ["l"]}))
     (row,) = tree["link"][0]["queue"]["classes"]
     assert row["burst"] == row["cburst"] == "30 kB"
+
+
+def test_acks_that_want_many_times_a_link_are_made_small_enough() -> None:
+    """88.7 % lost of an uplink of 0.1 Mbit/s, "cause not found": a tenth of its ACKs fills it as well."""
+    flows = {"name": "dl", "path": ["down"], "reverse_path": ["up"], "ack_size": "64 B", "packet_size": "1500 B"}
+    for up, size in (("0.6 Mbit/s", "a tenth"), ("0.1 Mbit/s", "1/86")):
+        tree = scenario({"down": {"rate": "50 Mbit/s"}, "up": {"rate": up}}, flows)
+        assert change("many-acks", tree, "up", "loss").done == f"with ACKs of {size} of their size"
+
+
+def test_a_class_may_be_too_small_for_its_stream() -> None:
+    """ "The cause is the rate of voice itself" of ten calls in a class of 700 kbit/s, of a link of 50 Mbit/s."""
+    leaves = [
+        {"name": "voice", "rate": "700 kbit/s", "flows": ["voice"], "queue": {"capacity": "100 packets"}},
+        {"name": "rest", "rate": "8 Mbit/s", "ceil": "10 Mbit/s", "queue": "fq_codel"},
+    ]
+    tree = {"scheduler": "htb", "default": "rest", "classes": [{"name": "all", "rate": "10 Mbit/s", "classes": leaves}]}
+    voice = {"name": "voice", "count": 10, "path": ["l"], "packet_size": "200 B"}
+    voice["traffic"] = {"kind": "cbr", "rate": "80 kbit/s"}
+    diagnosis = diagnose(
+        scenario({"l": {"rate": "1 Gbit/s", "queue": tree}}, voice, {"path": ["l"], "name": "bulk"}), "l"
+    )
+    (lost,) = (own for own in diagnosis.findings if own.symptom == "stream")
+    assert [cause.key for cause in lost.causes] == ["unresponsive", "queue"]

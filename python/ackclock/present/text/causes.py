@@ -14,7 +14,7 @@ STATEMENTS: Final = {
     "free-ack-path": "with an uncongested ACK path",
     "many-acks": "the ACKs of {names}{wanting}",
     "wanting": ", which want {wanted:rate}",
-    "small-acks": "with ACKs of a tenth of their size",
+    "small-acks": "with ACKs of {size} of their size",
     "round-trips": "round trips from {least:time} to {most:time}",
     "equal-round-trips": "with round trips of {rtt:time} each",
     "tunnel": "the {tunnels}, whose flows the queue takes for one",

@@ -471,7 +471,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
                 return answer([judged[1]], of_path=True)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
-        rest, instead = _further({cause.key for cause in causes if cause}, symptom, others, general)
+        divided = bool(link_of(tree, lab.link)["queue"].get("classes"))
+        rest, instead = _further({cause.key for cause in causes if cause}, symptom, others, general, divided=divided)
         if ablations is not general and rest:
             added = take_away(applied(rest, tree), judge, Search(), alternatives=instead).of(Verdict.REMOVES)
             causes = (added or causes) if instead else causes + added
@@ -484,17 +485,23 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
 
 
 def _further(
-    found: Collection[str], symptom: Symptom, others: Sequence[Ablation], general: Sequence[Ablation]
+    found: Collection[str],
+    symptom: Symptom,
+    others: Sequence[Ablation],
+    general: Sequence[Ablation],
+    *,
+    divided: bool,
 ) -> tuple[Sequence[Ablation], bool]:
     """
     Return what is taken away beside the causes that were found, and whether what it finds stands in their place.
 
     Where one general thing alone keeps flows from losing, it does not take two. Transfers fill buffers with the others.
+    The class of a `divided` queue may be too small for a stream.
     """
     if symptom.key == "loss" and any(JOINT in key for key in found):
         return general, True
     if found == {"unresponsive"}:
-        return others, False
+        return [*others, *(own for own in general if own.key == "queue" and divided)], False
     return [own for own in general if own.key == "buffer" and found == {"short-transfers"}], False
 
 

@@ -13,6 +13,7 @@ import pytest
 import ackclock as ac
 import cause_checker
 import checkers
+from ackclock.cli import main
 from ackclock.core.tc.scenarios import in_disciplines
 from ackclock.present.text import remedies
 from ackclock.present.text.why import _not_tried
@@ -22,7 +23,7 @@ from ackclock.questions.causes.measures import ClassNumbers
 from ackclock.questions.causes.remedy import Balance, Effect, effects
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.causes.symptoms import Measured
-from ackclock.questions.people import _user
+from ackclock.questions.people import _probed, _user
 from ackclock.questions.remedies import Remedy, _lines, _shaped_before
 
 EVIDENCE = Evidence("a test", 0.0)
@@ -438,3 +439,22 @@ def test_a_class_may_be_too_small_for_its_stream() -> None:
     )
     (lost,) = (own for own in diagnosis.findings if own.symptom == "stream")
     assert [cause.key for cause in lost.causes] == ["unresponsive", "queue"]
+
+
+def test_pages_come_to_the_receivers_of_the_scenario() -> None:
+    """ "A page loads in 1.1 s" to receivers whose window makes it three."""
+    flows = {"name": "own", "path": ["l"], "max_window": "44 packets", "rtt": "100 ms"}
+    tree = scenario({"l": {"rate": "500 Mbit/s"}}, flows).canonical
+    probed = _probed(tree, tree["flows"][0], scales.Length(1.0, 9.0, 0.01, "a test"))
+    (page,) = (flow for own in probed for flow in own["flows"] if flow["name"] == "probe: pages")
+    assert page["max_window"] == "44 packets"
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("why --rate 50mbit --rtt 3h", "--rtt 3h: must be a time above zero such as 40ms, an hour at most"),
+    ("why --rate 1bit --rtt 40ms", '--rate 1bit: unknown unit "bit"; must be a rate above zero such as 50mbit'),
+    ("sweep scenarios/home.toml --vary rtt=10ms..", "rtt: 10ms.. is no range; allowed is FROM..TO or FROM..TO:N"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_quantity_is_said(capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
+    assert main(words.split()) == 2
+    assert said in capsys.readouterr().err

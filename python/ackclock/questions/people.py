@@ -131,6 +131,8 @@ class People:
     """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
     apart: tuple[str, ...] = ()
     """Streams over these links that have another class than those flows."""
+    access: str = ""
+    """Class of these flows, where they have access links of their own, which the probes do not cross."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
     own_time: bool = False
@@ -263,6 +265,7 @@ def people(
         path,
         downloader=name if name in endless and len(endless) > 1 else "",
         within=name if shared else "",
+        access=name if user.get("access_rate", "unlimited") != "unlimited" and not own else "",
         limited=limited or bool(left),
         left=left,
         own_time=once(first),
@@ -615,7 +618,7 @@ def _probed(
     sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), senders)
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": _page_control(sender)}
     page |= {"reverse_path": back} if back else {}
-    page |= {"style": sender["style"]} if "style" in sender else {}
+    page |= {key: sender[key] for key in ("style", "max_window", "receive_buffer") if key in sender}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{_reads(tree, user):g} s"}
     rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}

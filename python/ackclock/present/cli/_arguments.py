@@ -231,6 +231,8 @@ def file_variant(options: argparse.Namespace, command: str) -> Scenario | None:
     return None
 
 
+LONGEST_RTT: Final = 3600.0
+"""Longest round trip of a question in numbers, s: beyond Mars."""
 _QUANTITIES: Final = {
     "rate": ("rate", "mbit", "a rate above zero such as 50mbit"),
     "down": ("rate", "mbit", "a rate above zero such as 100mbit"),
@@ -269,6 +271,8 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
             raise WrongInputError(f"ackclock {command}: {option} {text}: the unit is missing, such as {text}{unit}")
         if value < 0 or (kind and (dimension != kind or value == 0)):
             raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}")
+        if name == "rtt" and value > LONGEST_RTT:
+            raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}, an hour at most")
 
 
 _OPTIONS: Final = {

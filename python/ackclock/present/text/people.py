@@ -209,6 +209,8 @@ def footnote(people: People) -> str:
         name, rtt, control = people.like
         what = "pages" if people.own else "call and pages"
         whose += str(state("people.like", what=what, name=name, rtt=rtt, control=called(control)))
+    if people.access:
+        whose += f"; the access links of {people.access}, and what waits there, are not on their way"
     return (
         f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {lengths}{whose}; "
         "± is the 95 % interval of the mean."

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _SWINGS: Final = "in packet runs the queue swings by {part:share} of its mean with a period of {period:precise}{where}"
 
+NO_DEVICE: Final = "No lines: none of the devices that are known here has this AQM."
+THRESHOLD: Final = (
+    "Switches call it the ECN threshold of a queue; RED with a minimum a packet below its maximum is near it."
+)
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
     "no-law": "{kind} has no fluid law",
@@ -292,6 +296,8 @@ def text(tuned: Tuned) -> str:
         lines += _shaper(tuned)
         for device, form in tuned.others.items():
             lines += other(device, form)
+        if tuned.commands is None and not tuned.others:
+            lines += [f"{NO_DEVICE} {THRESHOLD if tuned.kind == 'threshold' else ''}".rstrip(), ""]
     elif tuned.instead is not None:
         lines += ["linux, its default queue:", *(f"  {line}" for line in tuned.instead.apply), *_shaper(tuned)]
     if tuned.theory is not None:

@@ -75,6 +75,8 @@ def axis(key: str, given: str | Sequence[Any]) -> Axis:
             raise SweepError(f"{key}: no values are given")
         return Axis(key, _distinct(given))
     match = _RANGE.fullmatch(given)
+    if match is None and ".." in given and " " not in given.strip():
+        raise SweepError(f"{key}: {given} is no range; allowed is FROM..TO or FROM..TO:N, such as 10ms..200ms:20")
     if match is None:
         values = tuple(_value(text.strip()) for text in given.split(",") if text.strip())
         if not values:

@@ -777,7 +777,7 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
     for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] in ("page", "jain"):
             continue
-        of_class = effect["key"] in ("one_way_p99", "goodput", "completion")
+        of_class = effect["key"] in ("one_way_p99", "goodput", "completion", "completion_p95")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         what = checkers._measure(effect["key"], effect["subject"])
         if effect["key"] in ("delay_p50", "delay_p99"):  # histograms are too coarse for differences
@@ -830,7 +830,9 @@ def _tails(answer: Mapping[str, Any], text: str) -> Iterator[str]:
 
 def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:
     halves = [
-        checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99", "one_way_p99")
+        checkers._half(effect)
+        for effect in effects
+        if effect["key"] in ("delay_p50", "delay_p99", "one_way_p99", "completion_p95")
     ]
     text = re.sub(r" \(at the 99th percentile [^)]*\)", "", text)  # which is the table's
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):

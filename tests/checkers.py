@@ -109,6 +109,7 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs, judges: 
             "one_way_p50": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p50"]),
             "one_way_p99": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p99"]),
             "completion": lambda run, _runs, name=name: _median_transfer(run, name),
+            "completion_p95": lambda run, _runs, name=name: _late_transfer(run, name),
         }
         for column, what in columns.items():
             of, by = judges.get(name, (key, runs))
@@ -760,6 +761,17 @@ def _median_transfer(run: Any, name: str) -> float:
     return float(run.transfers.loc[(name, "all"), "fct_p50"])
 
 
+def _late_transfer(run: Any, name: str) -> float:
+    """The time within which 95 of 100 transfers end, of all that began in the measured time."""
+    row = run.transfers.loc[(name, "all")]
+    left = 0.95 * float(row["completed"] + row["censored"])
+    for edge, count in zip(*run.fct_histograms[name], strict=True):
+        left -= float(count)
+        if left <= 0:
+            return float(edge)
+    return math.inf
+
+
 def _measure(key: str, name: str) -> Any:
     """An effect's number from a run."""
     if key == "one_way_p99":
@@ -768,6 +780,8 @@ def _measure(key: str, name: str) -> Any:
         return lambda run, _runs: float(run.flows["goodput"][run.flows["class"] == name].sum())
     if key == "finished":
         return lambda run, _runs: ended(run, name)
+    if key == "completion_p95":
+        return lambda run, _runs: _late_transfer(run, name)
     if key == "completion":
         return lambda run, _runs: _median_transfer(run, name)
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,
@@ -818,7 +832,7 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         if effect["key"] == "page":
             continue
         now, instead = evidence["runs"]
-        of_class = effect["key"] in ("one_way_p99", "goodput", "completion", "finished")
+        of_class = effect["key"] in ("one_way_p99", "goodput", "completion", "completion_p95", "finished")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
         if effect["key"] == "rate":

@@ -80,6 +80,7 @@ STATEMENTS: Final = {
     "throughput": "throughput over the link's present rate{place}",
     "time-of-a-page": "time of a page beside the traffic, mean over {seeds} seeds",
     "one-way-delay": "99th percentile of the one-way delay of {name}",
+    "completion-p95": "95th percentile of the time of a transfer of {name}",
     "completion": "median time of a transfer of {name}",
     "finished": "part of the transfers of {name} that come to their end",
     "unfinished": "Only {ended:share} of the transfers of {name} come to their end. Otherwise {sentence}",

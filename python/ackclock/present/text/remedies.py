@@ -38,7 +38,12 @@ BY_BOTH: Final = "By delay and by rate the present queue is better; whether the 
 """Where there are other gains."""
 TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
-OF_TRANSFERS: Final = ("finished", "completion", "goodput")
+WITHIN: Final[Mapping[str, str]] = {
+    "one_way_p99": "99 % of the packets of {} arrive",
+    "completion_p95": "95 % of the transfers of {} end",
+}
+"""Percentiles of classes."""
+OF_TRANSFERS: Final = ("finished", "completion", "completion_p95", "goodput")
 """Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
@@ -219,9 +224,9 @@ def _effect(effect: Effect) -> str:
         return f"{_part(effect)} {less} time for {what}"
     if effect.key == "finished":
         return f"{share(effect.after)} in place of {share(effect.before)} of the transfers of {effect.subject} end"
-    if effect.key == "one_way_p99":
+    if effect.key in WITHIN:
         within = f"{time(effect.after)} in place of {time(effect.before)}"
-        return f"99 % of the packets of {effect.subject} arrive within {within}{_apart(effect, _time)}"
+        return f"{WITHIN[effect.key].format(effect.subject)} within {within}{_apart(effect, _time)}"
     if effect.key == "goodput" and effect.after > MANIFOLD * effect.before > 0:
         return f"{number(effect.after / effect.before)} times the goodput of {effect.subject}"
     if effect.key == "goodput":

@@ -59,6 +59,11 @@ ALIKE: Final = 0.005
 """Round trips that differ by less than this part are shown as one."""
 
 
+TAIL: Final = 0.95
+TAIL_OF: Final = 200
+"""Transfers at least that this percentile is told of."""
+
+
 @dataclass(frozen=True)
 class ClassNumbers:
     """Measures of one class of flows, in the measured time of one run."""
@@ -81,6 +86,9 @@ class ClassNumbers:
     Median completion time of the transfers that begin in the measured time, s; NaN where half of them do not end, and
     without any.
     """
+
+    completion_p95: float = math.nan
+    """95th percentile of the completion times of transfers that come and go, s; NaN where too few of them end."""
 
 
 @dataclass(frozen=True)
@@ -537,6 +545,7 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             one_way_p99=_number(answer.get("delay_p99")),
             finished=_finished(raw, own) if flow["traffic"]["kind"] == "transfer" else math.nan,
             completion=_completion(raw, own, place, flow["traffic"]["kind"]),
+            completion_p95=_longest_transfers(raw, place),
         )
     return classes
 
@@ -554,6 +563,18 @@ def _completion(raw: Mapping[str, Any], own: NDArray[np.bool_], place: int, kind
     rows = (row for row in raw.get("transfers", []) if row["class"] == place and row["size_from"] == 0)
     row = next((row for row in rows if math.isinf(row["size_to"])), None)
     return math.nan if row is None or row["censored"] >= row["completed"] else float(row["fct_p50"])
+
+
+def _longest_transfers(raw: Mapping[str, Any], place: int) -> float:
+    """95th percentile of the completion times of a class, those that do not end counted as longer than any, s."""
+    import numpy as np
+
+    rows = (row for row in raw.get("transfers", []) if row["class"] == place and row["size_from"] == 0)
+    row = next((row for row in rows if math.isinf(row["size_to"])), None)
+    every = 0 if row is None else row["completed"] + row["censored"]
+    if row is None or every < TAIL_OF or TAIL * every > row["completed"]:
+        return math.nan
+    return float(row["fct_edges"][np.searchsorted(np.cumsum(row["fct_counts"]), TAIL * every)])
 
 
 def _finished(raw: Mapping[str, Any], own: NDArray[np.bool_]) -> float:

@@ -79,11 +79,12 @@ Key = Literal[
     "goodput",
     "page",
     "completion",
+    "completion_p95",
     "finished",
 ]
 DELAYS: Final = ("delay_p50", "delay_p99")
 """Waits at a link."""
-OF_PEOPLE: Final = ("one_way_p99", "goodput", "page", "completion", "finished")
+OF_PEOPLE: Final = ("one_way_p99", "goodput", "page", "completion", "completion_p95", "finished")
 """Measures of a class of flows, and of people beside them."""
 
 
@@ -183,6 +184,7 @@ _KINDS: dict[Key, str] = {
     "delay_p99": "time",
     "one_way_p99": "time",
     "completion": "time",
+    "completion_p95": "time",
     "jain": "index",
     "goodput": "rate",
 }
@@ -283,6 +285,8 @@ def effects(
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
             pair([run.completion for run in before], [run.completion for run in now], "completion", name,
                  str(state("causes.completion", name=name)))  # fmt: skip
+            pair([run.completion_p95 for run in before], [run.completion_p95 for run in now], "completion_p95", name,
+                 str(state("causes.completion-p95", name=name)))  # fmt: skip
             if own.length.measured < ALIKE * after.length.measured < ALIKE**2 * own.length.measured:
                 pair([run.finished for run in before], [run.finished for run in now], "finished", name,
                      str(state("causes.finished", name=name)))  # fmt: skip
@@ -295,7 +299,7 @@ def effects(
 def _half(old: Sequence[float], new: Sequence[float], in_time: float, key: Key) -> float:
     """Return half the interval of a difference between runs, no less than parts of their time leave open."""
     apart = difference_interval(old, new)
-    if key in ("jain", "goodput", "one_way_p99", "completion") and apart.count == 1:
+    if key in ("jain", "goodput", "one_way_p99", "completion", "completion_p95") and apart.count == 1:
         return math.inf  # with other seeds the shares may be others, and so may what a class waits in all
     # one run beside several may be any of them
     halves = [apart.half, *(interval(values).half for values in (old, new) if apart.count == 1 < len(values))]
@@ -353,8 +357,10 @@ def _better(key: Key, old: float, new: float, half: float, delay: float = MIN_DE
         counts, better = abs(new - old) >= least, new > old
     else:
         least = delay if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
-        least = 0.0 if key == "completion" else least  # however short, it takes a round trip at least
+        least = 0.0 if key.startswith("completion") else least  # however short, it takes a round trip at least
         apart = not GAIN * old < new < old / GAIN or (key in ("loss", "stream_loss") and abs(new - old) >= LOSSES)
+        if key == "completion_p95":  # beside the median only what is far longer
+            apart = not old / MANIFOLD < new < MANIFOLD * old
         counts, better = abs(new - old) >= least and apart, new < old
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None

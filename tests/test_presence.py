@@ -99,7 +99,7 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without(capsys: pytest.Ca
     said = str(ac.run(described))
     assert "flows `a`: nothing marks their packets" in said
     assert "DCTCP without ECN is Reno" in said
-    numbers_alone = "stability --rate 1gbit --rtt 3ms --congestion dctcp --aqm threshold --from equations --vary rate"
+    numbers_alone = "stability --rate 1gbit --rtt 3ms --congestion dctcp --from equations --vary rate"
     assert main([*numbers_alone.split(), "--budget", "0.1"]) == 0
     assert "note: flows `flows-1`: nothing marks their packets" in capsys.readouterr().out
     assert "flows `c`" not in said

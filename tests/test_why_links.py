@@ -216,8 +216,9 @@ def test_another_link_of_the_path_and_stalls_are_causes_of_an_idle_link() -> Non
     tree = {"scenario": {"duration": "60 s"}, "link": links, "flows": flows}
     answer = ac.why(scenario=ac.Scenario(tree), link="access")
     (finding,) = [finding for finding in answer.diagnosis.findings if finding.symptom == "idle"]
-    assert [cause.key for cause in finding.causes] == ["elsewhere"]
-    assert "the cause is peering, which the same flows cross (with peering 10 times as fast: " in answer.sentence
+    assert [cause.key for cause in finding.causes] == ["elsewhere", "rivals"]
+    assert "it takes both peering, which the same flows cross (with peering 10 times as fast: " in answer.sentence
+    assert "and the flows that these meet elsewhere (cross) (without cross: below 5.0 %)" in answer.sentence
     stalling = over({"service": "5g", "stalls": {"interval": "20 s"}}).canonical
     (stalls,) = [ablation for ablation in SPECIFIC if ablation.key == "stalls"]
     change = stalls.apply(stalling, "link", "idle")

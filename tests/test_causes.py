@@ -1838,8 +1838,8 @@ def test_a_loss_that_is_hardly_known_is_measured_for_longer() -> None:
     assert not vague(0.0005, 0.001, 0.0015), "a thousandth is next to nothing"
     # a call that lost "0.14 % ± 0.04 %" in runs of 36 s, 0.23 % in ten minutes
     own = {"delay_p50": 0.006, "loss": 0.0, "in_time": {}, "gap": 0.0, "rtt": 0.015, "transmission": 6e-5}
-    assert settling._vague([Mock(stream_loss=loss, **own) for loss in (0.0012, 0.0014, 0.0016)])
-    assert not settling._vague([Mock(stream_loss=loss, **own) for loss in (0.00139, 0.0014, 0.00141)])
+    assert settling._bursts([Mock(stream_loss=loss, **own) for loss in (0.0012, 0.0014, 0.0016)])
+    assert not settling._bursts([Mock(stream_loss=loss, **own) for loss in (0.00139, 0.0014, 0.00141)])
 
 
 def test_a_queue_that_drops_what_cannot_be_marked_is_named() -> None:

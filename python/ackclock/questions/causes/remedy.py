@@ -53,15 +53,15 @@ LOSSES: Final = 0.01
 
 MANIFOLD: Final = 2.0
 """Throughput that grows to so many times what it was, or a page that loads in so much less of the time, is worth ..."""
-BORNE_LOSS: Final = 0.03
-"""So many more lost packets are borne for a median wait that falls to a tenth of what it was, ..."""
-SHORTER_S: Final = 0.1
-"""... and by this at least, s."""
 BORNE_S: Final = 0.01
 """
 ... delays that are longer by no more than this, s. A stream pays for a setting with which its tail is longer by more;
 so, perhaps, does a link where the seeds differ so much that they do not decide it.
 """
+BORNE_LOSS: Final = 0.03
+"""So many more lost packets are borne for a median wait that falls to a tenth of what it was, ..."""
+SHORTER_S: Final = 0.1
+"""... and by this at least, s."""
 
 STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
@@ -174,6 +174,12 @@ _MEASURES: Final[Mapping[Key, str]] = {
     "jain": "Jain's index of the endless flows",
 }
 """Measures of a link that are compared, by their names among its numbers."""
+_OF_CLASSES: Final[Mapping[Key, str]] = {
+    "one_way_p99": "one-way-delay",
+    "completion": "completion",
+    "completion_p95": "completion-p95",
+}
+"""Measures of a class of flows, with how they are named."""
 _HALVES: Final[Mapping[Key, str]] = {"delay_p50": "delay", "loss": "loss", "rate": "idle"}
 """Measures of which both halves of the time are known, each with its symptom."""
 OF_LINKS: Final[tuple[Key, ...]] = (*_MEASURES, "rate")
@@ -281,12 +287,9 @@ def effects(
         if all(name in run.classes for run in after.numbers):
             own = present.judged.get(places.get(name, name), present)
             before, now = ([run.classes[name] for run in runs.numbers] for runs in (own, after))
-            pair([run.one_way_p99 for run in before], [run.one_way_p99 for run in now], "one_way_p99", name,
-                 str(state("causes.one-way-delay", name=name)))  # fmt: skip
-            pair([run.completion for run in before], [run.completion for run in now], "completion", name,
-                 str(state("causes.completion", name=name)))  # fmt: skip
-            pair([run.completion_p95 for run in before], [run.completion_p95 for run in now], "completion_p95", name,
-                 str(state("causes.completion-p95", name=name)))  # fmt: skip
+            for key, how in _OF_CLASSES.items():
+                then, later = ([float(getattr(run, key)) for run in runs] for runs in (before, now))
+                pair(then, later, key, name, str(state(f"causes.{how}", name=name)))
             if own.length.measured < ALIKE * after.length.measured < ALIKE**2 * own.length.measured:
                 pair([run.finished for run in before], [run.finished for run in now], "finished", name,
                      str(state("causes.finished", name=name)))  # fmt: skip

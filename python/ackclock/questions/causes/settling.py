@@ -47,6 +47,8 @@ VAGUE_STREAM: Final = 5e-4
 """The loss of a stream, which comes in bursts, is hardly known from this on if half of it is more than `VAGUE`."""
 VAGUE_PACKETS: Final = 8_000_000
 """... while all of them together take no more packets than this."""
+STREAM_PACKETS: Final = 3_000_000
+"""... those for a stream's loss alone no more than this."""
 ALIKE_PACKETS: Final = 3_000_000
 """More seeds of a wait that is the same in all are made while these take no more packets than this."""
 
@@ -65,12 +67,15 @@ def _vague(runs: Sequence[Numbers]) -> bool:
     loss = known(runs, "loss")
     if math.isfinite(loss.half) and loss.half > max(VAGUE_PART * loss.mean, VAGUE_LOSS):
         return True
-    stream = interval([own.stream_loss for own in runs])
-    if math.isfinite(stream.half) and stream.mean > VAGUE_STREAM and stream.half > VAGUE * stream.mean:
-        return True
     wait, limit = known(runs, "delay_p50"), wait_limit(runs[0])
     apart = min(abs(wait.mean - limit) / AHEAD, UNKNOWN * wait.mean)
     return bool(math.isfinite(wait.half) and wait.half > max(VAGUE * wait.mean, VAGUE_S, apart))
+
+
+def _bursts(runs: Sequence[Numbers]) -> bool:
+    """Whether the loss of a stream is hardly known, which comes in bursts."""
+    stream = interval([own.stream_loss for own in runs])
+    return math.isfinite(stream.half) and stream.mean > VAGUE_STREAM and stream.half > VAGUE * stream.mean
 
 
 def _alike(runs: Sequence[Numbers]) -> bool:
@@ -118,11 +123,13 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
 
     if _alike(measured.numbers) and not lone(tree) and STATED * now.longer * packets <= ALIKE_PACKETS:
         return Effort(STATED, now.longer)
-    vague = _vague(measured.numbers)
-    seeds = min(now.seeds, WHY.seeds[1]) if vague else now.seeds  # of what moves slowly, time tells more than seeds
+    vague, bursts = _vague(measured.numbers), _bursts(measured.numbers)
+    # of what moves slowly, time tells more than seeds
+    seeds = min(now.seeds, WHY.seeds[1] if vague else WHY.seeds[0] if bursts else now.seeds)
 
     def affords(factor: float) -> bool:
-        if vague and seeds * factor * packets <= VAGUE_PACKETS:
+        most = VAGUE_PACKETS if vague else STREAM_PACKETS if bursts else 0
+        if seeds * factor * packets <= most:
             return True
         return unsettled and not lab.hopeless(tree, factor, measured.numbers, min(now.seeds, WHY.seeds[0]))
 

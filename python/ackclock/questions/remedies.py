@@ -263,7 +263,7 @@ def _needed(
     Return the other queues that were tried, without that of link `name` if it brings nothing beside the others.
 
     What a link gains may be the work of another link's queue. One run tells where it is its own. What may
-    be a gain, though not for certain, counts where a symptom `hopes` for one.
+    be a gain, though not for certain, counts with `hopes` alone, as where the link has a symptom.
     """
     if len(tried.queues) < 2:  # noqa: PLR2004  links
         return tried

@@ -345,12 +345,18 @@ def _unmarked(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "unmarked", "with-ecn", names=_names(there), have="has" if len(there) == 1 else "have")
 
 
+def _met_elsewhere(tree: Tree, name: str) -> list[Tree]:
+    """Return the endless flows that those over a link, or some of them, meet elsewhere, and not here."""
+    places = {place for flow in bulk(tree, name) for place in flow["path"]}
+    others = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and name not in flow["path"]]
+    return [flow for flow in others if places & {*flow["path"]}]
+
+
 def _rivals(tree: Tree, name: str, symptom: str) -> Change | None:
     """Give endless flows that a link's own meet elsewhere, and not here, the control of these."""
     own, changed = bulk(tree, name), copy.deepcopy(tree)
     places = {place for flow in own for place in flow["path"]}
-    others = [flow for flow in changed["flows"] if flow["traffic"]["kind"] == "bulk" and name not in flow["path"]]
-    there = [flow for flow in others if places & {*flow["path"]} and control(flow) != control(own[0])]
+    there = [flow for flow in _met_elsewhere(changed, name) if control(flow) != control(own[0])]
     if symptom != "idle" or not there:
         return None
     facts = {
@@ -364,11 +370,9 @@ def _rivals(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _met(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Leave out endless flows that a link's own, or some of them, meet elsewhere, and not here."""
-    places = [{*flow["path"]} for flow in bulk(tree, name)]
-    others = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and name not in flow["path"]]
-    there = [flow for flow in others if any(place & {*flow["path"]} for place in places)]
-    alike = symptom == "unfair" and all(all(place & {*flow["path"]} for place in places) for flow in there)
+    """Leave out the endless flows that a link's own meet elsewhere."""
+    there, paths = _met_elsewhere(tree, name), [{*flow["path"]} for flow in bulk(tree, name)]
+    alike = symptom == "unfair" and all(path & {*flow["path"]} for flow in there for path in paths)
     return None if symptom not in ("idle", "unfair") or not there or alike else _without(tree, there, "met")
 
 
@@ -505,9 +509,14 @@ def _plain_queue(tree: Tree, name: str) -> bool:
     return bool(queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none")
 
 
+def _served(tree: Tree, name: str) -> bool:
+    """Whether a link is a medium with a service, such as Wi-Fi."""
+    return bool(link_of(tree, name).get("service", "none") != "none")
+
+
 def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     packet, whole, rtt = packet_size(tree, name), room(tree, name), _rtt(tree, name)
-    if link_of(tree, name).get("service", "none") != "none":  # it carries a part of its rate
+    if _served(tree, name):  # it carries a part of its rate
         rtt /= SERVED
     least = FEW_PACKETS * 8 * packet / bits(link_of(tree, name))
     if "capacity" not in link_of(tree, name)["queue"]:
@@ -527,8 +536,7 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _tenth(tree: Tree, name: str, symptom: str) -> Change | None:
     """Give a medium with a service a tenth of its buffer: with one for its rate it may carry less, by whole frames."""
-    link = link_of(tree, name)
-    if symptom != "delay" or link.get("service", "none") == "none" or "capacity" not in link["queue"]:
+    if symptom != "delay" or not _served(tree, name) or "capacity" not in link_of(tree, name)["queue"]:
         return None
     whole = room(tree, name)
     return _resized(tree, name, whole / 10) if math.isfinite(whole) and whole > _rtt(tree, name) else None
@@ -537,7 +545,7 @@ def _tenth(tree: Tree, name: str, symptom: str) -> Change | None:
 def _resized(tree: Tree, name: str, wanted: float) -> Change:
     """Another buffer, named by the whole packets that it has."""
     resized = sized(tree, name, wanted)
-    if link_of(tree, name).get("service", "none") != "none":
+    if _served(tree, name):
         sizes = [str(link_of(own, name)["queue"]["capacity"]) for own in (tree, resized)]
         return _said(resized, "buffer", "other-size", room=sizes[0], wanted=sizes[1])
     return _said(resized, "buffer", "other-buffer", room=_size(tree, name), wanted=room(resized, name))

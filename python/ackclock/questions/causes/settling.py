@@ -44,7 +44,7 @@ VAGUE_PART: Final = 0.1
 VAGUE_LOSS: Final = 3e-3
 """... and more than this: several flows of BBR that start together take minutes. Longer runs are made ..."""
 VAGUE_STREAM: Final = 5e-4
-"""The loss of a stream, which comes in bursts, is hardly known from this on if half of it is more than `VAGUE`."""
+"""The loss of a stream, from this on, is hardly known if half its interval is more than `VAGUE` of it."""
 VAGUE_PACKETS: Final = 8_000_000
 """... while all of them together take no more packets than this."""
 STREAM_PACKETS: Final = 3_000_000

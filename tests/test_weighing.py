@@ -392,7 +392,7 @@ def test_what_an_application_would_send_and_does_not_get_is_said() -> None:
     tv = {"name": "tv", "path": ["l"], "traffic": {"kind": "app-limited", "rate": "8 Mbit/s"}}
     answer = ac.why(scenario=scenario({"l": {}}, {"name": "bulk", "path": ["l"], "count": 8}, tv))
     (said,) = (own for own in answer.sentences if own.predicate == "falls-short")
-    assert re.fullmatch(r"tv gets [0-9.]+ [kM]bit/s of the 8 Mbit/s that it would send\.", said.text)
+    assert re.fullmatch(r"tv gets [0-9.]+ ± [0-9.]+ [kM]bit/s of the 8 Mbit/s that it would send\.", said.text)
     assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
     alone = ac.why(scenario=scenario({"l": {}}, tv))
     assert not [own for own in alone.sentences if own.predicate == "falls-short"]

@@ -94,7 +94,7 @@ STATEMENTS: Final = {
         "{least:share}) in the {seconds:time} of a run, though Jain's index of all is {jain:.2f}."
     ),
     "starved-by": "; the cause is {cause} ({done}: none does).",
-    "falls-short": "{name} gets {gets:rate} of the {wanted:rate} that it would send.",
+    "falls-short": "{name} gets {gets:rate_over_seeds} of the {wanted:rate} that it would send.",
     "how-falls-short": "goodput of {name}, mean over the seeds",
     "how-starves": "least goodput of an endless flow over their mean, mean over the seeds",
     "times-as-long": "{times:g} times as long",

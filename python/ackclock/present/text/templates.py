@@ -50,6 +50,12 @@ def _share_over_seeds(mean: Interval) -> str:
     return share_over_seeds(mean.mean, mean.half)
 
 
+def _rate_over_seeds(mean: Interval) -> str:
+    """Return a rate, with half its interval from a hundredth of it on."""
+    shown = interval(mean.mean, mean.half, "rate")
+    return shown if HARDLY * mean.mean < mean.half < math.inf else rate_text(mean.mean)
+
+
 def _seconds_within(mean: Interval) -> str:
     """Return a time in s, with half its interval from a hundredth of it on."""
     return f"{_number_within(mean)} s"
@@ -78,6 +84,7 @@ FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "number_within": _number_within,
     "share": share,
     "rate": rate_text,
+    "rate_over_seeds": _rate_over_seeds,
     "number": number,
     "at_least": at_least,
     "spacing": spacing,

@@ -137,7 +137,7 @@ def falling_short(link: str, present: Measured, tree: Mapping[str, Any]) -> Iter
         gets = goodput(present.numbers, name)
         if gets.mean + gets.half < ENOUGH * wanted:
             how = str(state("causes.how-falls-short", name=name))
-            text = str(state("causes.falls-short", name=name, gets=gets.mean, wanted=wanted))
+            text = str(state("causes.falls-short", name=name, gets=gets, wanted=wanted))
             evidence = Evidence(how, gets.mean, gets.half, ENOUGH * wanted, runs=(present.key,), kind="rate")
             yield Sentence(
                 f"link {link}", "falls-short", text, {"gets_bps": gets.mean, "wanted_bps": wanted}, [evidence]

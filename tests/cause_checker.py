@@ -31,6 +31,7 @@ from checkers import (
     _uneven,
     _wait,
     _wait_limit,
+    listed,
 )
 from interval_checker import in_parts, over_seeds, uneven
 
@@ -157,7 +158,7 @@ def _back(flow: Tree) -> list[str]:
 def wrong_words(cause: str, done: str, now: Tree, then: Tree, link: str) -> Iterator[str]:
     """The words of a cause and of what was done are those of the difference of two scenarios."""
     kept = [flow["name"] for flow in then["flows"]]
-    gone = " and ".join(flow["name"] for flow in now["flows"] if flow["name"] not in kept)
+    gone = listed(flow["name"] for flow in now["flows"] if flow["name"] not in kept)
     streams = all(flow["traffic"]["kind"] in STREAMS for flow in then["flows"])
     rest = {"cause": cause, "done": done}
     others = {"cause": f"the other traffic ({gone})", "done": f"without {gone}"}
@@ -184,7 +185,7 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     yield from _taken_away(gone)
     absent = [name for name in flows if name in others and _absent(name, now, then)]
     if absent:
-        there = re.escape(" and ".join(absent))
+        there = re.escape(listed(absent))
         yield rf"endless flows that are not there all the time \({there}\)", f"with {there} there all the time"
     changed: dict[str, list[str]] = {}
     for name in flows.keys() & others.keys():
@@ -227,7 +228,7 @@ def _taken_away(gone: Sequence[Tree]) -> Iterator[Words]:
             words += "the flows that these meet elsewhere)"
         sorts.setdefault(words, []).append(str(flow["name"]))
     for words, names in sorts.items():
-        joined = re.escape(" and ".join(names))
+        joined = re.escape(listed(names))
         yield rf"{words} \({joined}\)", rf"without {joined}(?=$| and )"
 
 
@@ -235,12 +236,12 @@ def _of_controls(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str)
     over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     (kind,) = {_called(flow) for flow in new}
     if not any(link in flow["path"] for flow in old):  # which meet the link's flows elsewhere
-        names = re.escape(" and ".join(flow["name"] for flow in old))
+        names = re.escape(listed(flow["name"] for flow in old))
         return rf".* of {names} at .*", rf"with {re.escape(kind)} for {names}"
     every, gone = (sorted({_called(flow) for flow in there}) for there in (over, old))
     beside, both = (
         rf"(?:{any_of})(?:{mark}(?:{any_of})){{{len(kinds) - 1}}}"
-        for mark, kinds in ((" beside ", every), (" and ", gone))
+        for mark, kinds in ((" beside ", every), ("(?:, | and )", gone))
         for any_of in ["|".join(map(re.escape, kinds))]
     )
     return (
@@ -258,7 +259,7 @@ PLAIN = {
 
 
 def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Iterator[Words]:
-    names = re.escape(" and ".join(flow["name"] for flow in old))
+    names = re.escape(listed(flow["name"] for flow in old))
     if key == "congestion":
         yield _of_controls(old, new, now, link)
     elif key == "reverse_path":
@@ -273,7 +274,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key in PLAIN:
         yield PLAIN[key]
     elif key == "traffic" and all(flow["traffic"]["kind"] == "bulk" for flow in new):
-        rates = re.escape(" and ".join(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
+        rates = re.escape(listed(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
         yield f"senders that write only {rates}", "with senders that always have data"
     elif key == "traffic":
         yield f"the rate of {names} itself", f"with a tenth of it for {names}"
@@ -282,7 +283,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key in UNLIMITED:
         words, done = UNLIMITED[key]
         values = list(dict.fromkeys(str(flow[key]) for flow in old))
-        yield f"(?:and )?{words.format('(?:' + re.escape(' and '.join(values)) + '|various rates)')}", f"{done}|$"
+        yield f"(?:and )?{words.format('(?:' + re.escape(listed(values)) + '|various rates)')}", f"{done}|$"
     elif key == "initial_ssthresh":
         (packets,) = {re.escape(flow[key]) for flow in new}
         yield "slow start, which overshoots", f"with a slow-start threshold of {packets}, the bandwidth-delay product"
@@ -292,7 +293,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
 
 def _of_acks(old: Sequence[Tree], now: Tree) -> Words:
     links = dict.fromkeys(place for flow in old for place in flow["reverse_path"])
-    taken = rf"the ACK path over {re.escape(' and '.join(links))}(?=$| and )"
+    taken = rf"the ACK path over {re.escape(listed(links))}(?=$| and )"
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     if any(place in links for flow in endless for place in flow["path"]):
         taken += "|^(?!.*the ACK path)"  # it is cleared beside another change: waits there keep flows from the link
@@ -328,7 +329,7 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     for key, words in WIRE.items():
         there = [old["name"] for old, new in pairs if old.get(key, "none") != new.get(key, "none")]
         if there:
-            yield words, rf"without the {key} of {re.escape(' and '.join(there))}(?=$| and )"
+            yield words, rf"without the {key} of {re.escape(listed(there))}(?=$| and )"
     # what some links change to is taken away
     moved = [
         {(own["at"], own["link"]) for own in tree.get("change", []) if "link" in own and {"rate", "delay"} & own.keys()}
@@ -336,7 +337,7 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     ]
     gone = {str(place) for _, place in moved[0] - moved[1]}
     if gone:
-        those = re.escape(" and ".join(dict.fromkeys(own["link"] for own in now["change"] if own.get("link") in gone)))
+        those = re.escape(listed(dict.fromkeys(own["link"] for own in now["change"] if own.get("link") in gone)))
         yield rf"the later (?:rate and delay|rate|delay) of {those}", f"with {those} as at first"
     # a queue that holds back is taken away, and its rate stays
     faster = [

@@ -25,6 +25,12 @@ CLOSE = 0.02
 """Numbers count as equal up to this part: texts have three digits, traces are sampled."""
 
 
+def listed(words: Iterable[str]) -> str:
+    """Words as a person lists them: "a, b and c"."""
+    every = list(words)
+    return ", ".join(every[:-1]) + " and " * (len(every) > 1) + "".join(every[-1:])
+
+
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -650,7 +656,7 @@ def _starved(of: Iterable[Any], link: str) -> tuple[list[int], list[float], str]
         names |= {str(name) for name in flows["class"][part < 0.1]}
         counts.append(int((part < 0.1).sum()))
         least.append(float(part.min()))
-    return counts, least, " and ".join(sorted(names))
+    return counts, least, listed(sorted(names))
 
 
 def _starves(sentence: dict[str, Any], runs: _Runs) -> None:

@@ -54,9 +54,10 @@ def called(kind: str) -> str:
     return _SHORT.get(kind, title.removeprefix("TCP ").removeprefix("TCP-").removesuffix(" TCP"))
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Iterable[str]) -> str:
     """Join words with commas and "and"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    *first, last = [*words] or [""]
+    return " and ".join(filter(None, (", ".join(first), last)))
 
 
 def quantity(value: float, unit: str, least: float = 1e-3) -> str:

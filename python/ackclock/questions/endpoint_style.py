@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..core._words import listed
 from ..core.scenario import Scenario
 
 ALWAYS: Final = ("name", "count", "path", "reverse_path", "rtt", "start", "traffic", "packet_size")
@@ -34,4 +35,4 @@ def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
 
 def styles(flows: Iterable[Mapping[str, Any]]) -> str:
     """Return the styles of the TCP endpoints of some classes of flows, in words; nothing without TCP."""
-    return " and ".join(sorted({str(flow["style"]) for flow in flows if "style" in flow}))
+    return listed(sorted({str(flow["style"]) for flow in flows if "style" in flow}))

@@ -683,7 +683,8 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     there_for = time_present(raw["flows"], voice._scenario, (begin, end))  # some come later
     classes = raw["flows"]["class"].astype(int)
     bits = raw["flows"]["goodput"] * (end - begin)
-    rates = [float(bits[classes == k].sum() / there_for[classes == k].sum()) for k in of[:1]]
+    shown = [classes == k for k in of[:1] if there_for[classes == k].any()]
+    rates = [float(bits[own].sum() / there_for[own].sum()) for own in shown]
     on_way = [*user["path"], *returning(user)]
     over = [str(flow["name"]) for link in on_way for flow in bulk(quiet._scenario, link)]
     later, _ = by_changes(quiet._scenario, on_way, *quiet.window)

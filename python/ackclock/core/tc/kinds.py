@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from ... import _core
-from .._words import nearest, written
+from .._words import listed, nearest, written
 from ..devices import burst_for, weight_exponent
 from ..statement import state
 from . import units
@@ -442,7 +442,7 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
             place.wrong(f"{word} has no counterpart", word, ", ".join(known), nearest(word, known))
     hidden = ("ewma", "probability", *(["bandwidth"] if kind == "choke" else []))
     if notes is not None and (lost := [word for word in hidden if word not in given]):
-        notes.append(str(state("tc.unprinted", place=place.where, kind=kind, words=" and ".join(lost))))
+        notes.append(str(state("tc.unprinted", place=place.where, kind=kind, words=listed(lost))))
     amount = BYTES if kind == "red" else PACKETS
 
     def value(word: str, fallback: float | None = None) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...questions.sweep.table import short_values
 from ..tables import as_text
 from ._figures import _figure_of
@@ -40,26 +40,26 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     shown = shown.head(_ROWS)
     keys = [f"{axis.key}: {_values(list(short_values(pd.Series(list(map(str, axis.values))))))}" for axis in done.axes]
     drawings = [
-        _figure_of(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
+        _figure_of(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {listed(against)}")
         for k, name in enumerate(metrics)
     ]
     means = f", means over {len(seeds)} seeds; bands are 95 % intervals" if len(seeds) > 1 else ""
     runs, combinations = counted(len(done.points), "run"), counted(len(summary), "combination")
     varied = counted(len(done.axes), "key")
     seeded = any(axis.key.rpartition(".")[2] == "seed" for axis in done.axes)
-    listed = f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}"
+    those = f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}"
     return _rendered(
         title=f"{scenario.name}: sweep",
         name=scenario.name,
         heading="Sweep of the packet engine",
-        choices="Seeds as varied" if seeded else listed,
+        choices="Seeds as varied" if seeded else those,
         sentence=f"{runs} at {combinations} of {varied}{means}.",
         unsafe=False,
         facts={},
         tables=[_cells(shown) | {"look": "many"}],
         notes=notes,
         texts=[("Varied", "\n".join(keys))],
-        sections=[Section(f"Against {' and '.join(against)}", drawings)],
+        sections=[Section(f"Against {listed(against)}", drawings)],
         scenario_json=scenario.to_json(),
     )
 

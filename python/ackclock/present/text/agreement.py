@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...core._words import called
+from ...core._words import called, listed
 from ...questions.agreement import Trust
 
 HUNDREDFOLD: Final = 0.995
@@ -31,5 +31,5 @@ def sentence(trust: Trust) -> str:
 
 def _style(trust: Trust) -> str:
     """The style of the run, where it is not that of the cells."""
-    styles = " and ".join(f'"{style}"' for style in trust.styles)
+    styles = listed(f'"{style}"' for style in trust.styles)
     return f' They have style "linux", this run {styles}.' if styles else ""

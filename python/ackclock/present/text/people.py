@@ -191,7 +191,7 @@ def footnote(people: People) -> str:
     first = next(iter(people.settings.values()), None)
     if first is None:
         return ""
-    links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
+    links = listed(people.path) + (f" in the class of {people.within}" if people.within else "")
     whose = f"; a transfer is a flow of {people.downloader} alone" if people.downloader else ""
     times = {name: time(setting.seconds) for name, setting in people.settings.items()}
     alike = len({*times.values()}) == 1

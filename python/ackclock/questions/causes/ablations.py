@@ -99,7 +99,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         return Change(
             changed,
             words,
-            str(state("causes.without-wire", key=key, links=" and ".join(shaped["name"] for shaped in there))),
+            str(state("causes.without-wire", key=key, links=listed(shaped["name"] for shaped in there))),
         )
 
     return apply
@@ -121,8 +121,8 @@ def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
     if not later:
         return None
     changed = {key: value for key, value in copy.deepcopy(tree).items() if key != "change"}
-    what = " and ".join(sorted(set.union(*later.values()), reverse=True))
-    facts = {"what": what, "links": " and ".join(later)}
+    what = listed(sorted(set.union(*later.values()), reverse=True))
+    facts = {"what": what, "links": listed(later)}
     return _said(changed | ({"change": kept} if kept else {}), "later", "as-at-first", **facts)
 
 
@@ -152,7 +152,7 @@ def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change
         if flow.get(key, "unlimited") != "unlimited":
             values.append(flow[key] if isinstance(flow[key], str) else "various rates")
             flow[key] = "unlimited"
-    return Change(changed, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
+    return Change(changed, words.format(value=listed(dict.fromkeys(values))), done) if values else None
 
 
 def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -236,7 +236,7 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
             links += flow.pop("reverse_path")
     if not links:
         return None
-    named = " and ".join(dict.fromkeys(links))
+    named = listed(dict.fromkeys(links))
     return _said(changed, "ack-path", "free-ack-path", links=named)
 
 
@@ -433,7 +433,7 @@ def _endless(place: int | None) -> Callable[[Tree, str, str], Change | None]:
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> str:
-    return " and ".join(str(entry["name"]) for entry in entries)
+    return listed(str(entry["name"]) for entry in entries)
 
 
 def _said(tree: Tree, cause: str, done: str, **facts: object) -> Change:
@@ -477,7 +477,7 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in _over(changed, name):
         if flow["traffic"]["kind"] == "app-limited":
             flow["traffic"] = {"kind": "bulk"}
-    rates = " and ".join(dict.fromkeys(str(flow["traffic"]["rate"]) for flow in there))
+    rates = listed(dict.fromkeys(str(flow["traffic"]["rate"]) for flow in there))
     return _said(changed, "slow-writers", "endless-data", rates=rates)
 
 
@@ -633,7 +633,7 @@ def _control(place: int, only: int | None = None) -> Callable[[Tree, str, str], 
             if control(flow) in gone:
                 set_control(flow, other)
                 flow["pacing"] = "auto"
-        present = " and ".join(map(called, gone))
+        present = listed(map(called, gone))
         done = state("causes.with", what=called(other))
         instead = state("causes.in-place-of", control=called(other), others=present)
         return Change(changed, present, str(done if only is None else instead))

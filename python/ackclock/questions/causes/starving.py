@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core._words import listed
 from ...core.fairness import STARVED_SHARE
 from ...core.scenario import link_of
 from ...core.statement import state
@@ -39,7 +40,7 @@ def _facts(runs: Sequence[Numbers]) -> dict[str, Any]:
     of = sum((Counter(run.starved) for run in runs), Counter[str]())
     return {
         "starved": str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}",
-        "names": " and ".join(sorted(of)),
+        "names": listed(sorted(of)),
         "get": "gets" if max(counts) == 1 else "get",
         "limit": STARVED_SHARE,
     }

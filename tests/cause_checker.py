@@ -263,11 +263,11 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     if key == "congestion":
         yield _of_controls(old, new, now, link)
     elif key == "reverse_path":
-        yield _of_acks(old, now)
+        yield _of_acks(old, now, link)
     elif key == "ack_size":
         yield (
             rf"the ACKs of {names}(?:, which want {RATE})?(?=$| and )",
-            "with ACKs of (?:a tenth|1/[0-9]+) of their size",
+            "with ACKs of a tenth of their size",
         )
     elif key == "ecn":
         yield rf"{names}, which (?:has|have) no ECN at a queue that marks others", rf"with ECN for {names}"
@@ -291,7 +291,10 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         yield f"(?!){key}", f"(?!){key}"
 
 
-def _of_acks(old: Sequence[Tree], now: Tree) -> Words:
+def _of_acks(old: Sequence[Tree], now: Tree, link: str) -> Words:
+    if all(link in flow["reverse_path"] and link not in flow["path"] for flow in old):
+        names = re.escape(listed(flow["name"] for flow in old))
+        return rf"the ACKs of {names}, which want {RATE}(?=$| and )", "with another way for these ACKs"
     links = dict.fromkeys(place for flow in old for place in flow["reverse_path"])
     taken = rf"the ACK path over {re.escape(listed(links))}(?=$| and )"
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]

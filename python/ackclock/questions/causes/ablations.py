@@ -270,20 +270,26 @@ def with_clear_way_back(ablation: Ablation, name: str, symptom: str) -> Ablation
 
 
 def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Let the ACKs that fill a link, and wait and are dropped there, be a tenth of their size, or less if need be."""
+    """
+    Let the ACKs that fill a link, and wait and are dropped there, be a tenth of their size.
+
+    Where that would fill it, too, they have another way: more bytes than of ACKs are those of SACK blocks then.
+    """
     if symptom not in ("delay", "loss", "stream") or not shapers.starved(tree, name):
         return None
     changed = copy.deepcopy(tree)
     part = shapers.wanted_by_acks(tree, name)  # more than that where data are lost, of which each packet has its ACK
-    times = SLOWER if 4 * part <= SLOWER else math.ceil(8 * part)
+    small = 4 * part <= SLOWER
     there = shapers.acknowledged(tree, name)
     names = {flow["name"] for flow in there}
-    for flow in changed["flows"]:
-        if flow["name"] in names:
-            flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / times), 1)} B"
+    for flow in (own for own in changed["flows"] if own["name"] in names):
+        if small:
+            flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / SLOWER), 1)} B"
+        else:
+            flow["reverse_path"] = [place for place in flow["reverse_path"] if place != name] or "none"
     wanting = state("causes.wanting", wanted=part * bits(link_of(tree, name))) if part > 1 else ""
-    size = "a tenth" if times == SLOWER else f"1/{times}"
-    return _said(changed, "many-acks", "small-acks", names=_names(there), wanting=str(wanting), size=size)
+    done = "small-acks" if small else "acks-elsewhere"
+    return _said(changed, "many-acks", done, names=_names(there), wanting=str(wanting))
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:

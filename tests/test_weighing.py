@@ -478,3 +478,17 @@ def test_the_longest_transfers_are_a_gain_of_their_own() -> None:
     for run in then.numbers:
         run.classes["meeting"] = replace(run.classes["meeting"], completion_p95=0.6)  # type: ignore[index]
     assert Balance(effects(now, then, {"l": 1.0})).gains == (), "half as long at least"
+
+
+def test_a_call_between_streams_that_fill_a_queue_has_many_seeds() -> None:
+    """ "MOS 4.34" by three seeds, 1 to 4.4 with others: cameras keep the queue full, and drop what falls on a phase."""
+    cameras = {"name": "cameras", "path": ["l"], "count": 3, "packet_size": "1200 B", "start": "uniform 0 s .. 100 ms"}
+    cameras["traffic"] = {"kind": "cbr", "rate": "3.6 Mbit/s"}
+    queue = {"aqm": "drop-tail", "capacity": "100 packets"}
+    tree = scenario({"l": {"queue": queue, "delay": "5 ms"}}, cameras, {"name": "sync", "path": ["l"], "rtt": "30 ms"})
+    people = ac.why(scenario=tree).people
+    assert people is not None
+    now = people.settings["now"]
+    assert len(now.runs) == 12
+    ratings = [run.call.rating for run in now.runs if run.call is not None]
+    assert max(ratings) - min(ratings) > 20

@@ -90,8 +90,8 @@ WHY: Final = Policy(
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
 their means vary less. A link of 10 Gbit/s gets one run a setting, of some five seconds.
 """
-PEOPLE: Final = Policy(seeds=(3,), packets=4_000_000, sure=20_000_000)
-"""Each run of the probes of a verdict for people, in each setting."""
+PEOPLE: Final = Policy(seeds=(3, 12), packets=4_000_000, sure=20_000_000)
+"""Each run of the probes of a verdict for people, in each setting; more of them where streams fill a link."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, whole=300_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
 STABILITY: Final = Policy(seeds=(3, 8), longer=(1, 2, 4, 8, 16), packets=8_000_000, single=24_000_000, cheap=1_000_000)

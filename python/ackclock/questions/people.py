@@ -26,7 +26,19 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
 from .causes.edits import control
-from .causes.scales import Length, bulk, by_changes, by_wires, carried, in_periods, once, pace, quantities, timed
+from .causes.scales import (
+    Length,
+    bulk,
+    by_changes,
+    by_wires,
+    carried,
+    in_periods,
+    once,
+    pace,
+    quantities,
+    timed,
+    written,
+)
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
 from .experience import Experience
@@ -83,6 +95,8 @@ ALIKE: Final = 0.25
 """A stream is a call if its rate and the size of its packets differ by no more than this part from `VOICE`'s."""
 LARGER_S: Final = 0.003
 """Its packets tell the delay of a ping where they take no longer than this more than that to send there and back, s."""
+FILLED: Final = 0.9
+"""Streams of a constant rate fill a link that ask for so much of it."""
 CALLS_OF_A_LINK: Final = 4
 """Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""
 TOO_SLOW: Final = "a call each way, by which it is measured, would load so slow a link itself"
@@ -346,10 +360,10 @@ def _of_own(
     Where the scenario has no such pages, or too few were loaded, they are probes in runs of the setting's length,
     if it has one.
     """
-    seeds = min(len(made.get(key, ())) for key in trees)
-    if seeds < PEOPLE.seeds[0]:
+    seeds, least = min(len(made.get(key, ())) for key in trees), _seeds(trees, user, lengths)
+    if seeds < least:
         again = {key: [timed(trees[key], length)] for key, length in lengths.items()}
-        answer = _in_runs(again, seed, lambda results: _experience(user, results, own))
+        answer = _in_runs(again, seed, lambda results: _experience(user, results, own), least)
     else:
         answer = {key: list(made[key][:seeds]) for key in trees}
     loaded = min(sum(experience.pages for experience in runs) for runs in answer.values())
@@ -365,7 +379,7 @@ def _beside_pages(
     answer: Mapping[str, Sequence[Experience]], built: Mapping[str, Sequence[Mapping[str, Any]]], seed: int
 ) -> dict[str, list[Experience]]:
     """Add the pages that runs load to what is known of their settings; others stay as they are."""
-    pages = _in_runs(built, seed, lambda results: _pages(results[0]))
+    pages = _in_runs(built, seed, lambda results: _pages(results[0]), max(map(len, answer.values())))
     return {
         key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] if key in pages else list(runs)
         for key, runs in answer.items()
@@ -397,11 +411,14 @@ def _with_slow_pages(
 
 
 def _in_runs(
-    built: Mapping[str, Sequence[Mapping[str, Any]]], seed: int, tell_of: Callable[[list[Result]], _Told]
+    built: Mapping[str, Sequence[Mapping[str, Any]]],
+    seed: int,
+    tell_of: Callable[[list[Result]], _Told],
+    seeds: int = PEOPLE.seeds[0],
 ) -> dict[str, list[_Told]]:
     """Return what is told of the runs of each setting, one of each of its scenarios, seed by seed."""
     scenarios = {key: [Scenario(dict(tree)) for tree in trees] for key, trees in built.items()}
-    jobs = [(key, seed + index) for key in built for index in range(PEOPLE.seeds[0])]
+    jobs = [(key, seed + index) for key in built for index in range(seeds)]
     told = parallel(
         lambda job: tell_of([run(scenario, seed=job[1]) for scenario in scenarios[job[0]]]), jobs, imports=()
     )
@@ -422,7 +439,22 @@ def _probes(
     """Results of each setting, seed by seed; of pings beside the call if `together`."""
     tell("probes: a call, pages and small packets beside the traffic")
     probed = {key: _probed(trees[key], user, length, together=together) for key, length in lengths.items()}
-    return _in_runs(probed, seed, lambda results: _experience(user, results))
+    return _in_runs(probed, seed, lambda results: _experience(user, results), _seeds(trees, user, lengths))
+
+
+def _seeds(trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], lengths: Mapping[str, Length]) -> int:
+    """Return how many runs tell: a few, but more where streams fill a queue, which drops those of its phase only."""
+    first = next(iter(trees.values()))
+    wants = written(first, "cbr")
+    filled = any(
+        sum(wants.get(str(flow["name"]), 0.0) for flow in first["flows"] if link["name"] in flow["path"])
+        > FILLED * carried(link)
+        for link in first["link"]
+        if link["name"] in [*user["path"], *returning(user)]
+    )
+    few, many = PEOPLE.seeds
+    packets = sum(pace(trees[key]) * length.total for key, length in lengths.items())
+    return many if filled and many * packets <= PEOPLE.packets else few
 
 
 def _longer(

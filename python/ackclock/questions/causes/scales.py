@@ -279,9 +279,9 @@ def later(tree: Mapping[str, Any], link: str, *keys: str) -> list[str]:
     return [str(own[key]) for own in values for key in wanted if key in own]
 
 
-def written(tree: Mapping[str, Any]) -> dict[str, float]:
-    """Return what each class of application-limited flows would send, bit/s, all its flows together."""
-    limited = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "app-limited"]
+def written(tree: Mapping[str, Any], kind: str = "app-limited") -> dict[str, float]:
+    """Return what each class of flows with a rate of their own would send, bit/s, all its flows together."""
+    limited = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == kind]
     rates = {str(flow["name"]): quantities(flow["traffic"]["rate"]) for flow in limited}
     counts = {str(flow["name"]): int(flow["count"]) for flow in limited}
     return {name: counts[name] * sum(values) / len(values) for name, values in rates.items() if values}

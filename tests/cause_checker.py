@@ -276,6 +276,8 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key == "traffic" and all(flow["traffic"]["kind"] == "bulk" for flow in new):
         rates = re.escape(listed(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
         yield f"senders that write only {rates}", "with senders that always have data"
+    elif key == "traffic" and all(flow["traffic"]["kind"] in ("poisson-arrivals", "packmime") for flow in old):
+        yield rf"[0-9.]+ connections of {names} that begin each second", "with half as many"
     elif key == "traffic":
         yield f"the rate of {names} itself", f"with a tenth of it for {names}"
     elif key == "count":
@@ -899,7 +901,7 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     if manifold := [own for own in answer["effects"] if _manifold(own)]:  # is worth a little delay
         costs = re.sub(r"([0-9.]+) (us|ms)(?: ± [0-9.]+ (?:us|ms))? more (?:median delay|at the 99th percentile)",
                        lambda found: "" if _seconds(found[1], found[2]) < 0.0101 else found[0], costs)  # fmt: skip
-    if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of a stream", costs)):
+    if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of streams", costs)):
         yield f"{text}: it is recommended"
     parts = [answer, *answer.get("beside", [])]
     troubles = [{finding["symptom"] for finding in part["findings"]} for part in parts]

@@ -386,7 +386,7 @@ def _near(stated: float | None, value: float, sentence: dict[str, Any], slack: f
 
 def _first_number(text: str) -> float:
     """The first quantity of a sentence, in SI units, shares as parts of one."""
-    match = re.search(r"(?:half of them|lost:|idle|up to|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
+    match = re.search(r"(?:half of them|lost:|idle|control lose(?: up to)?|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
     assert match is not None, text
     return float(match[1]) * {"%": 0.01, "": 1.0, **_UNIT}[match[2]]
 
@@ -736,6 +736,34 @@ def _class_loss(name: str) -> Any:
     return what
 
 
+def _streams(sentence: dict[str, Any], runs: _Runs) -> None:
+    """As any symptom; of several streams it is the mean, and the worst of them loses what is said."""
+    _symptom(_stream_loss, lambda _one, _runs: 1e-3, 0.5)(sentence, runs)
+    own = runs.of(*sentence["evidence"][0]["runs"])
+    worst, several = [], set()
+    for run in own:
+        most = max(
+            (
+                flow
+                for flow in run._scenario["flows"]
+                if flow["traffic"]["kind"] in STREAMS and runs.link in flow["path"]
+            ),
+            key=lambda flow: _class_loss(flow["name"])(run, runs),
+        )
+        rows = run.flows[run.flows["class"] == most["name"]]
+        lost = rows["drops"] + rows["losses"]
+        worst.append(float((lost / (lost + rows["received"]).clip(lower=1)).max()))
+        several |= {most["name"]} if int(most["count"]) > 1 else set()
+    assert ("(the mean of the " in sentence["text"]) == bool(several), (sentence["text"], several)
+    assert ("lose up to " in sentence["text"]) != bool(several), sentence["text"]
+    if several:
+        said = re.search(r"the worst of which loses ([0-9.]+) %", sentence["text"])
+        most = 1.5 * sum(runs.values(sentence["evidence"][0]["runs"][0], _stream_loss)) / len(own)
+        assert (said is not None) == (sum(worst) / len(worst) > most), sentence["text"]
+        if said is not None:
+            _near(float(said[1]) / 100, sum(worst) / len(worst), sentence, 6e-4)
+
+
 def _stream_loss(run: Any, runs: _Runs) -> float:
     entries = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
     return max(float(_class_loss(entry["name"])(run, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS)
@@ -1056,7 +1084,7 @@ def _named(
                 _near(float(wide[1]), abs(apart), sentence, 6e-3)
                 _near(float(wide[2]), half, sentence, 6e-3)
     if key in ("loss", "stream_loss"):
-        own = r"lost of a stream" if key == "stream_loss" else r"lost(?! of a stream)"
+        own = r"lost of streams" if key == "stream_loss" else r"lost(?! of a stream)"
         said = re.search(rf"([0-9.]+) % in place of ([0-9.]+) % {own}", text)
         matters = abs(apart) > 0.0011 and not 0.78 * before < after < before / 0.78
         if said is None and matters and half <= 0.9 * abs(apart) and key == "stream_loss":
@@ -1100,5 +1128,5 @@ CHECKS = {
     "class-waits": _class_waits,
     "starves": _starves,
     "falls-short": _falls_short,
-    "stream-loses": _symptom(_stream_loss, lambda _one, _runs: 1e-3, 0.5),
+    "stream-loses": _streams,
 }

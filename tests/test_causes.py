@@ -23,7 +23,7 @@ from ackclock.core._words import called
 from ackclock.experiment.ablation import Ablated, Change, Verdict
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
-from ackclock.questions.causes import ablations, experiment, measures, remedy, scales, settling, shapers, symptoms
+from ackclock.questions.causes import ablations, experiment, loads, measures, remedy, scales, settling, shapers, symptoms
 from ackclock.questions.causes import lab as laboratory
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.edits import sized
@@ -824,9 +824,10 @@ def test_what_was_tried_in_vain_is_named() -> None:
     scenario = ac.Scenario({**tree, "flows": [flow]})
     (finding,) = (entry for entry in diagnose(scenario).findings if entry.symptom == "delay")
     assert finding.vain == ("with half the buffer",), "a wait that half the buffer leaves is not the buffer's"
-    said = experiment.sentence(finding, "bottleneck").text
+    assert [cause.key for cause in finding.causes] == ["arrivals"]
+    said = experiment.sentence(replace(finding, causes=()), "bottleneck").text
     assert said.endswith("; cause not found (tried in vain: with half the buffer).")
-    two = replace(finding, vain=("with A", "with B"), pairs=1)
+    two = replace(finding, causes=(), vain=("with A", "with B"), pairs=1)
     said = experiment.sentence(two, "bottleneck").text
     assert "(tried in vain: with A; with B; two of these at once)" in said
 
@@ -1878,7 +1879,7 @@ def test_flows_that_come_later_are_counted() -> None:
     tree["flows"] = [flow | {"name": "base", "count": 2}, flow | {"name": "crowd"}]
     tree["change"] = [{"at": "4 s", "flows": "crowd", "count": count, "over": "1 s"} for count in (40, 1)]
     tree["change"][1]["at"] = "8 s"
-    change = ablations._flows(ac.Scenario(tree).canonical, "bottleneck", "loss")
+    change = loads.flows(ac.Scenario(tree).canonical, "bottleneck", "loss")
     assert change is not None
     assert (change.cause, change.done) == ("42 flows at once", "with 5 of them")
 

@@ -376,7 +376,7 @@ def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
     sentence = next(each for each in result.sentences if each.predicate == "stream-loses")
     assert sentence.numbers["value"] > 1e-3
     assert "healthy" not in {each.predicate for each in result.sentences}
-    assert "lost of a stream without congestion control" in result.sentences[-1].text
+    assert "lost of streams without congestion control" in result.sentences[-1].text
     assert result.other is not None
     assert result.other.classes["call"].loss == 0.0
 

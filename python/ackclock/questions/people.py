@@ -51,6 +51,8 @@ _Told = TypeVar("_Told")
 
 VOICE: Final = {"rate": "80 kbit/s", "packet_size": "200 B"}
 """G.711 with 20 ms of speech a packet: 160 B and 40 B of RTP, UDP and IPv4 (RFC 3551, section 4.5.14)."""
+PERIOD: Final = "20 ms"
+"""Time between its packets."""
 PING: Final = 64
 """Bytes of a packet of a speed test that measures the round trip, ..."""
 RARE: Final = 0.01
@@ -452,7 +454,7 @@ def _seeds(trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], leng
         for link in first["link"]
         if link["name"] in [*user["path"], *returning(user)]
     )
-    few, many = PEOPLE.seeds
+    few, many = PEOPLE.seeds[0], PEOPLE.seeds[-1]
     packets = sum(pace(trees[key]) * length.total for key, length in lengths.items())
     return many if filled and many * packets <= PEOPLE.packets else few
 
@@ -645,6 +647,7 @@ def _probed(
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}
     voice = keys | {"packet_size": VOICE["packet_size"], "traffic": {"kind": "cbr", "rate": VOICE["rate"]}}
+    voice["start"] = f"uniform 0 s .. {PERIOD}"  # between other streams its phase decides
     calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
     calls += [voice | {"name": NAMES[1], "path": back}] if back else []
     sender = next((flow for flow in tree["flows"] if flow["name"] == (own or {}).get(NAMES[2])), senders)

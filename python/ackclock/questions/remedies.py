@@ -22,6 +22,7 @@ from .causes import settling, shapers
 from .causes.ablations import TARGET
 from .causes.edits import control, set_control, with_queue
 from .causes.lab import Lab
+from .causes.loads import ARRIVING
 from .causes.measures import Numbers, longest_wait
 from .causes.remedy import DELAYS, Balance, Preference, dear, effects
 from .causes.scales import (
@@ -680,11 +681,16 @@ def _without_the_finished(
     balance: Balance, tree: Mapping[str, Any], links: Collection[str], runs: Sequence[Numbers]
 ) -> Balance:
     """
-    Return the balance without the throughput of transfers that come to their end in some run.
+    Return the balance without the throughput of transfers that come to their end in some run, or begin by themselves.
 
-    A setting in which they end sooner would seem to carry less. Endless flows take what they leave.
+    A setting in which they end sooner would seem to carry less, and one in which they are sent again, more. Endless
+    flows take what they leave.
     """
-    done = [flow for flow in tree["flows"] if any(run.classes[str(flow["name"])].finished > 0 for run in runs)]
+    done = [
+        flow
+        for flow in tree["flows"]
+        if flow["traffic"]["kind"] in ARRIVING or any(run.classes[str(flow["name"])].finished > 0 for run in runs)
+    ]
     spent = [link for link in links if not bulk(tree, link) and any(link in flow["path"] for flow in done)]
     return balance.without("goodput", [str(flow["name"]) for flow in done]).without("rate", spent)
 

@@ -64,6 +64,8 @@ STATEMENTS: Final = {
     "many-sessions": "{flows} sessions",
     "many-others": "{flows} sessions and transfers",
     "fewer-flows": "with {left} of them",
+    "many-arrivals": "{rate:number} connections of {names} that begin each second",
+    "half-arrivals": "with half as many",
     "single-flow": "a single flow, alone on the link",
     "single-endless": "a single endless flow",
     "few-flows": "no more than {flows} flows",
@@ -128,8 +130,12 @@ STATEMENTS: Final = {
     "delay": "Packets wait long: half of them {value} or more",
     "loss": "Many packets are lost: {value}",
     "stream": (
-        "Streams without congestion control lose up to {value} of their packets{adds} (calls tolerate {bears:share})"
+        "Streams without congestion control lose {most}{value} of their packets{adds} ({mean}calls tolerate "
+        "{bears:share})"
     ),
+    "mean-of-unlike": "the mean of {means}, the worst of which loses {worst:share_over_seeds}",
+    "mean-of": "the mean of {means}",
+    "mean-of-streams": "the {count} flows of {name}",
     "not-marked": ", which the queue drops where it marks those of {others}",
     "on-way": " on their way over {links}",
     "idle": "The link stands idle {value} of the time{adds}",

@@ -234,7 +234,7 @@ def _effect(effect: Effect) -> str:
     if effect.key == "jain":
         even = "a more" if effect.change > 0 else "a less"
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f}{_apart(effect, _index)})"
-    what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
+    what = "lost" if effect.key == "loss" else "lost of streams without congestion control"
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
 
 

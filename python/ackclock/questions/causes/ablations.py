@@ -21,8 +21,8 @@ from ...core.scenario import Scenario, link_of
 from ...core.statement import state
 from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
-from . import shapers
-from .edits import control, faster, keep, least_rate, like, set_control, sized, with_queue
+from . import loads, shapers
+from .edits import control, faster, keep, least_rate, like, over, set_control, sized, with_queue
 from .measures import UNRESPONSIVE
 from .scales import (
     ENDLESS,
@@ -32,7 +32,6 @@ from .scales import (
     keeper,
     later,
     mean_rate,
-    most_flows,
     once,
     packet_size,
     policed,
@@ -70,13 +69,9 @@ class LinkAblation:
         return Ablation(self.key, lambda tree: self.apply(tree, name, symptom))
 
 
-def _over(tree: Tree, name: str) -> list[Tree]:
-    return [flow for flow in tree["flows"] if name in flow["path"]]
-
-
 def _rtt(tree: Tree, name: str) -> float:
     """Mean of the base round trips over a link, or of the flows whose ACKs alone cross it, s."""
-    there = _over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
+    there = over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
     values = [sum(rtts) / len(rtts) for flow in there if (rtts := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
 
@@ -87,7 +82,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = shapers.crossed(_over(tree, name))
+        crossed = shapers.crossed(over(tree, name))
         there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None
@@ -108,7 +103,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
 def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
     """Let the links that the flows over a link cross keep the rate and the delay that they have at first."""
     del symptom
-    crossed = shapers.crossed(_over(tree, name))
+    crossed = shapers.crossed(over(tree, name))
     later: dict[str, set[str]] = {}
     kept = []
     for change in tree.get("change", []):
@@ -139,7 +134,7 @@ def _window(tree: Tree, name: str, symptom: str) -> Change | None:
     buffer = _unlimited(rest, name, "receive_buffer", "the receive buffers of {value}", done)
     if buffer is None:
         return window
-    for flow in _over(buffer.tree, name):
+    for flow in over(buffer.tree, name):
         for key in ("initial_receive_buffer", "read_size"):
             flow.pop(key, None)
     return Change(buffer.tree, f"{window.cause} and {buffer.cause}" if window else buffer.cause, done)
@@ -148,7 +143,7 @@ def _window(tree: Tree, name: str, symptom: str) -> Change | None:
 def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change | None:
     changed = copy.deepcopy(tree)
     values = []
-    for flow in _over(changed, name):
+    for flow in over(changed, name):
         if flow.get(key, "unlimited") != "unlimited":
             values.append(flow[key] if isinstance(flow[key], str) else "various rates")
             flow[key] = "unlimited"
@@ -231,7 +226,7 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     changed = copy.deepcopy(tree)
     links: list[str] = []
-    for flow in _over(changed, name):
+    for flow in over(changed, name):
         if "congestion" in flow and shapers.returning(flow):
             links += flow.pop("reverse_path")
     if not links:
@@ -293,13 +288,13 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
-    flows = [flow for flow in _over(tree, name) if "congestion" in flow]
+    flows = [flow for flow in over(tree, name) if "congestion" in flow]
     values = [value for flow in flows for value in quantities(flow["rtt"])]
     if not values or max(values) - min(values) < 0.05 * max(values) or symptom != "unfair":
         return None
     mean = _rtt(tree, name)
     changed = copy.deepcopy(tree)
-    for flow in _over(changed, name):
+    for flow in over(changed, name):
         if "congestion" in flow:
             flow["rtt"] = f"{mean:.9g} s"
     return _said(changed, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
@@ -341,9 +336,9 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
 def _unmarked(tree: Tree, name: str, symptom: str) -> Change | None:
     """Give ECN to flows that have none at a queue that marks those of others, and drops theirs at as short a queue."""
     changed = copy.deepcopy(tree)
-    over = [flow for flow in _over(changed, name) if "congestion" in flow]
-    there = [flow for flow in over if not flow.get("ecn")]
-    marks = link_of(tree, name)["queue"].get("ecn") is True and len(there) < len(over)
+    senders = [flow for flow in over(changed, name) if "congestion" in flow]
+    there = [flow for flow in senders if not flow.get("ecn")]
+    marks = link_of(tree, name)["queue"].get("ecn") is True and len(there) < len(senders)
     if symptom not in ("loss", "unfair") or not marks or not there:
         return None
     for flow in there:
@@ -383,10 +378,10 @@ def _met(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
-    if symptom == "stream" or (symptom in ("loss", "delay") and there and len(there) == len(_over(tree, name))):
+    there = [flow for flow in over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
+    if symptom == "stream" or (symptom in ("loss", "delay") and there and len(there) == len(over(tree, name))):
         return _slower(tree, there)
-    if not there or len(there) == len(_over(tree, name)):
+    if not there or len(there) == len(over(tree, name)):
         return None
     rate = sum(int(flow["count"]) * max(quantities(flow["traffic"]["rate"]) or [math.inf]) for flow in there)
     if rate < NO_LOAD * carried(link_of(tree, name)):
@@ -396,7 +391,7 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _others(tree: Tree, name: str, symptom: str) -> Change | None:
     """Leave nothing but the streams over a link."""
-    streams = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
+    streams = [flow for flow in over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
     there = [flow for flow in tree["flows"] if flow not in streams]
     if symptom != "stream" or not there:
         return None
@@ -406,10 +401,8 @@ def _others(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _short(tree: Tree, name: str, symptom: str) -> Change | None:
     del symptom
-    there = [
-        flow for flow in _over(tree, name) if flow["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")
-    ]
-    if not there or len(there) == len(_over(tree, name)):
+    there = [flow for flow in over(tree, name) if flow["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")]
+    if not there or len(there) == len(over(tree, name)):
         return None
     return _without(tree, there, "transfers")
 
@@ -476,11 +469,11 @@ def _leave_classes(queue: Tree, gone: Collection[str]) -> None:
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] == "app-limited"]
+    there = [flow for flow in over(tree, name) if flow["traffic"]["kind"] == "app-limited"]
     if not there or symptom != "idle":
         return None
     changed = copy.deepcopy(tree)
-    for flow in _over(changed, name):
+    for flow in over(changed, name):
         if flow["traffic"]["kind"] == "app-limited":
             flow["traffic"] = {"kind": "bulk"}
     rates = listed(dict.fromkeys(str(flow["traffic"]["rate"]) for flow in there))
@@ -493,7 +486,7 @@ def _absence(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     begin = (quantities(tree["scenario"]["measure"]) or [0.0])[0]
     changed = copy.deepcopy(tree)
-    there = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ENDLESS]
+    there = [flow for flow in over(changed, name) if flow["traffic"]["kind"] in ENDLESS]
     absent = []
     for flow in there:
         changes = [change for change in changed.get("change", []) if change.get("flows") == flow["name"]]
@@ -566,7 +559,7 @@ def _size(tree: Tree, name: str) -> str:
     others = "".join(f", later {other}" for other in later(tree, name, "capacity"))
     if not text.endswith("packets"):
         return seconds + others
-    sizes = {size for flow in _over(tree, name) for size in quantities(flow["packet_size"])}
+    sizes = {size for flow in over(tree, name) for size in quantities(flow["packet_size"])}
     return f"{text} ({seconds}{' of full packets' if len(sizes) > 1 else ''}){others}"
 
 
@@ -654,7 +647,7 @@ def _slow_start(tree: Tree, name: str, symptom: str) -> Change | None:
     changed = copy.deepcopy(tree)
     begin = (quantities(tree["scenario"]["measure"]) or [0.0])[0]
     there = []
-    for flow in _over(changed, name):
+    for flow in over(changed, name):
         if "congestion" not in flow or "bbr" in control(flow) or flow.get("initial_ssthresh") != "unlimited":
             continue
         begins = once(tree) and max(quantities(flow.get("start", "0 s")), default=0.0) >= begin
@@ -666,48 +659,6 @@ def _slow_start(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in there:
         flow["initial_ssthresh"] = f"{packets} packets"
     return _said(changed, "slow-start", "early-end", packets=packets)
-
-
-def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
-    total = sum(int(flow["count"]) for flow in bulk(tree, name))
-    changed = copy.deepcopy(tree)
-    if symptom in ("delay", "loss", "stream"):
-        finite = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ("transfer", "http")]
-        there = bulk(changed, name) or finite
-        total = _most(changed, there)
-        for flow in there:
-            flow["count"] = max(int(flow["count"]) // 10, 1)
-        _count_changes(changed, there, lambda count: max(count // 10, 1))
-        left = _most(changed, there)
-        if left == total:
-            return None
-        kinds = {flow["traffic"]["kind"] for flow in there}
-        named = {"bulk": "many-bulk", "transfer": "many-transfers", "http": "many-sessions"}
-        cause = named[next(iter(kinds))] if len(kinds) == 1 else "many-others"
-        return _said(changed, cause, "fewer-flows", flows=total, left=left)
-    if symptom != "idle" or not total:
-        return None
-    for flow in bulk(changed, name):
-        flow["count"] = int(flow["count"]) * 8
-        if max(quantities(flow["start"]), default=0.0) < 1:
-            flow["start"] = "uniform 0 s .. 1 s"
-    _count_changes(changed, bulk(changed, name), lambda count: 8 * count)
-    alone = "single-flow" if len(_over(tree, name)) == 1 else "single-endless"
-    return _said(changed, alone if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
-
-
-def _most(tree: Tree, there: Sequence[Tree]) -> int:
-    """Return the largest numbers of some classes of flows over time, together."""
-    most = most_flows(tree)
-    return sum(most[str(flow["name"])] for flow in there)
-
-
-def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], int]) -> None:
-    """Let the changes of the number of some flows follow what was done to that number."""
-    classes = {flow["name"] for flow in there}
-    for change in tree.get("change", []):
-        if change.get("flows") in classes and "count" in change:
-            change["count"] = counted(int(change["count"]))
 
 
 def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -790,6 +741,7 @@ GENERAL: Final = (
     LinkAblation("buffer", _tenth),
     LinkAblation("delayed-acks", _delayed_acks),
     *(LinkAblation("control", _control(place, only)) for place in range(len(CONTROLS)) for only in (0, 1, None)),
-    LinkAblation("flows", _flows),
+    LinkAblation("flows", loads.flows),
+    LinkAblation("arrivals", loads.arrivals),
 )
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""

@@ -14,6 +14,11 @@ from .scales import bits, carried, later, packet_size, quantities, room, steps
 from .symptoms import FEW_PACKETS
 
 
+def over(tree: Tree, name: str) -> list[Tree]:
+    """Return the classes of flows whose data cross a link."""
+    return [flow for flow in tree["flows"] if name in flow["path"]]
+
+
 def control(flows: Tree) -> str:
     """Return the congestion control of a class of flows: its kind, or the file of its library."""
     table = flows["congestion"]

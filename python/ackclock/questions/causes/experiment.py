@@ -23,7 +23,7 @@ from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, with_clear_way_back
 from .edits import sized
 from .lab import Lab
-from .measures import UNFAIR, known, lost, not_marked, on_way
+from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import behind_policer, spare
 from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence
@@ -127,7 +127,9 @@ class Diagnosis:
         streams = on_way(runs) or not_marked(runs, tree, self.link)
         adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link), "unfair": starved_too(self.present)}
         sentences = [
-            sentence(finding, self.link, adds.get(finding.symptom, ""), more=self.lab.extensible)
+            sentence(
+                finding, self.link, adds.get(finding.symptom, ""), mean=mean_of(runs, tree), more=self.lab.extensible
+            )
             for finding in self.findings
         ]
         told = {*self.open, *(finding.symptom for finding in self.findings)}
@@ -701,16 +703,17 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
 
 
-def sentence(finding: Finding, link: str, adds: object = "", *, more: bool = False) -> Sentence:
+def sentence(finding: Finding, link: str, adds: object = "", *, mean: object = "", more: bool = False) -> Sentence:
     """
     Put a finding into words.
 
     `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
-    `more` whether longer runs may be had.
+    `mean` says of how many streams a loss is the mean, and `more` whether longer runs may be had.
     """
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
-    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds)
+    most = "" if mean else "up to "
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds, mean=mean, most=most)
     if not finding.causes:
         text = state("causes.not-found", head=head, tried=_tried(finding))
     else:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ...core.result import Result
     from ...core.statement import Statement
 
+UNLIKE: Final = 1.5
+"""Loss of the worst of several streams, over their mean, from which on it is stated."""
 UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control: calls, games, telemetry."""
 UNFAIR: Final = "unfair"
@@ -77,6 +79,8 @@ class ClassNumbers:
     one_way_p50: float
     """Median time from sender to receiver, s."""
     one_way_p99: float
+    loss_worst: float = math.nan
+    """That of the flow that loses most."""
     goodput_half: float = 0.0
     """Half the 95 % interval of the goodput, over time and seeds; 0 where it is not known."""
     finished: float = math.nan
@@ -135,8 +139,12 @@ class Numbers:
     Largest part of its packets that a class without congestion control over the link loses on its whole path; NaN
     without such a class.
     """
+    stream: str = ""
+    """That class, ..."""
     stream_packets: int = 0
-    """That this class sent."""
+    """... and the packets that it sent."""
+    stream_worst: float = 0.0
+    """Largest part of its packets that one of its flows loses."""
     stream_here: float = 0.0
     """
     The largest part of these that the link itself may have lost: it has lost no more of all classes. 0 where another
@@ -269,6 +277,8 @@ def _stream(
     first = all(part >= other for _, other in lost.values())
     return {
         "stream_loss": loss,
+        "stream": most,
+        "stream_worst": named[most].loss_worst,
         "stream_packets": sent,
         "stream_path": tuple(paths[most]),
         "stream_here": min(loss, here / sent) if first else 0.0,
@@ -541,6 +551,7 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             goodput=float(np.sum(raw["flows"]["goodput"][own])),
             sent=int(sent),
             loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
+            loss_worst=_worst(raw["flows"], own),
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
             finished=_finished(raw, own) if flow["traffic"]["kind"] == "transfer" else math.nan,
@@ -548,6 +559,13 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             completion_p95=_longest_transfers(raw, place),
         )
     return classes
+
+
+def _worst(flows: Mapping[str, Any], own: NDArray[np.bool_]) -> float:
+    """Return the largest part of its packets that a flow loses; NaN where none is sent."""
+    lost = (flows["drops"] + flows["losses"])[own]
+    sent = (lost + flows["received"][own]).clip(1)
+    return float((lost / sent).max()) if lost.size else math.nan
 
 
 def _completion(raw: Mapping[str, Any], own: NDArray[np.bool_], place: int, kind: str) -> float:
@@ -602,6 +620,19 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     """Return where the stream that loses most may lose its packets, if it crosses other links."""
     path = list(dict.fromkeys(link for run in runs for link in run.stream_path))
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
+
+
+def mean_of(runs: Sequence[Numbers], tree: Mapping[str, Any]) -> str:
+    """Say of how many streams the largest loss is the mean, if of more than one, and what the worst of them loses."""
+    most = dict.fromkeys(run.stream for run in runs)
+    counts = {str(flow["name"]): int(flow["count"]) for flow in tree["flows"] if flow["name"] in most}
+    several = [name for name, count in counts.items() if count > 1]
+    if not several:
+        return ""
+    words = [str(state("causes.mean-of-streams", count=counts[name], name=name)) for name in several]
+    worst, mean = (interval([getattr(run, key) for run in runs]) for key in ("stream_worst", "stream_loss"))
+    case = "mean-of-unlike" if worst.mean > UNLIKE * mean.mean else "mean-of"
+    return f"{state(f'causes.{case}', means=listed(words), worst=worst)}; "
 
 
 def not_marked(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:

@@ -386,7 +386,9 @@ def _near(stated: float | None, value: float, sentence: dict[str, Any], slack: f
 
 def _first_number(text: str) -> float:
     """The first quantity of a sentence, in SI units, shares as parts of one."""
-    match = re.search(r"(?:half of them|lost:|idle|control lose(?: up to)?|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
+    match = re.search(
+        r"(?:half of them|lost:|idle|control lose(?: up to)?|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text
+    )
     assert match is not None, text
     return float(match[1]) * {"%": 0.01, "": 1.0, **_UNIT}[match[2]]
 

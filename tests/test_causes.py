@@ -23,7 +23,17 @@ from ackclock.core._words import called
 from ackclock.experiment.ablation import Ablated, Change, Verdict
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
-from ackclock.questions.causes import ablations, experiment, loads, measures, remedy, scales, settling, shapers, symptoms
+from ackclock.questions.causes import (
+    ablations,
+    experiment,
+    loads,
+    measures,
+    remedy,
+    scales,
+    settling,
+    shapers,
+    symptoms,
+)
 from ackclock.questions.causes import lab as laboratory
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.edits import sized

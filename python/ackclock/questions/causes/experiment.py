@@ -674,10 +674,11 @@ def removes(evidence: Evidence, symptom: Symptom) -> bool:
 
 
 def _may_remove(evidence: Evidence) -> bool:
-    """Whether the interval of what is left holds the limit below which a symptom is gone, its mean not far above."""
+    """Whether the interval of what is left holds a limit below which a symptom is gone, its mean not far above."""
     small = LITTLE * evidence.before
+    about = abs(evidence.value - small) < evidence.half and evidence.value <= NEAR * small
     return (not evidence.decided and evidence.value <= NEAR * evidence.limit) or (
-        evidence.limit < evidence.value <= small < evidence.value + evidence.half
+        evidence.limit < evidence.value and about
     )
 
 

@@ -352,6 +352,7 @@ def _verdict(runs: PacketRun, packets: int) -> PacketRun:
     """
     import numpy as np
 
+    from ...analysis import OSCILLATION_AMPLITUDE
     from ...analysis.bands import LEAST_SHARE, bands
 
     if not runs.results:
@@ -360,13 +361,21 @@ def _verdict(runs: PacketRun, packets: int) -> PacketRun:
     others = {_oscillates(result, runs.link)[0] for result in runs.results[1:]} - {None}
     if others - {oscillates} or not runs.known("mean"):
         oscillates = None
-    if math.isnan(period):
-        return replace(runs, oscillates=oscillates, period=period)
     first = runs.results[0]
     traces = [_queue(result, runs.link) for result in runs.results]
     size = min(map(len, traces))
     every_band, _ = bands(np.array([trace[:size] for trace in traces]), float(first.traces.attrs["interval"]))
-    cycles = [band.is_cycle for band in every_band if band.share >= LEAST_SHARE]
+    strong = [band for band in every_band if band.share >= LEAST_SHARE]
+    cycles = [band.is_cycle for band in strong]
+    if math.isnan(period):
+        large = [
+            band
+            for band in strong
+            if math.sqrt(2 * band.share) * runs.queue_std >= OSCILLATION_AMPLITUDE * runs.queue_mean
+        ]
+        # its phase is soon forgotten, yet its amplitude may be a cycle's: longer runs would tell
+        steady = oscillates is False and any(band.is_cycle is not False for band in large)
+        return replace(runs, oscillates=None if steady else oscillates, period=period)
     regular = True if any(cycles) else None if None in cycles or not cycles else False
     oscillates = False if regular is False else oscillates
     return replace(runs, oscillates=oscillates, period=period, regular=regular)

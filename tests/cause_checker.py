@@ -296,7 +296,8 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
 def _of_acks(old: Sequence[Tree], now: Tree, link: str) -> Words:
     if all(link in flow["reverse_path"] and link not in flow["path"] for flow in old):
         names = re.escape(listed(flow["name"] for flow in old))
-        return rf"the ACKs of {names}, which want {RATE}(?=$| and )", "with another way for these ACKs"
+        why = rf"(?:, which want {RATE}|, each of which takes the place of a packet in the queue)"
+        return rf"the ACKs of {names}{why}(?=$| and )", "with another way for these ACKs"
     links = dict.fromkeys(place for flow in old for place in flow["reverse_path"])
     taken = rf"the ACK path over {re.escape(listed(links))}(?=$| and )"
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]

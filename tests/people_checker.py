@@ -218,7 +218,7 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
             _probes(trees[name], people["path"], heads, seed, people["own"], together=people["together"])
             for seed in range(1, 1 + setting["seeds"])
         ]
-        pages[name] = [row["page"] for row in rows]
+        pages[name] = [(row["page"], row["loads"]) for row in rows]
         for measure in ("ping", "ping_p99", "page", "download"):
             values, stated = [row[measure] for row in rows], setting[f"{measure}_s"]
             if measure == "download" and stated is None and _another_rate(answer, scenario, name, values):
@@ -229,11 +229,11 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
                 ):
                     faults.append(f"{name}: {measure} of {stated}, probes have {values}")
                 continue
-            mean = statistics.mean(values)
-            half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+            mean, half = statistics.mean(values), _half(values)
             own = setting["half"].get(measure, half)  # the tail is stated without
-            if measure in ("ping", "page"):
-                half = max(half, _swing(answer, name, setting) * stated / setting["ping_s"])
+            swing = _swing(answer, name, setting) * stated / setting["ping_s"] if measure in ("ping", "page") else 0.0
+            loads = [load for row in rows for load in row["loads"]] if measure == "page" else []
+            half = max(half, swing, _of_all(loads))
             if abs(stated - mean) > SAME * mean or abs(own - half) > SAME * mean:
                 said = f"{stated:.5g} ± {own:.2g} s"
                 faults.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
@@ -252,6 +252,25 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
         if setting["grades"] != reached:
             faults.append(f"{name}: grades {setting['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
     return faults + _open_pages(str(answer.get("printed", "")), pages)
+
+
+def _half(values: list[float]) -> float:
+    """Half the 95 % interval of a mean over seeds."""
+    return float(stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values)) / math.sqrt(len(values))
+
+
+def _each(times: Any, counts: Any) -> list[float]:
+    return [float(time) for time, count in zip(times, counts, strict=True) for _ in range(int(count))]
+
+
+def _of_all(loads: list[float]) -> float:
+    """Half the interval of the median of all pages, by ranks."""
+    ranked, middle = sorted(loads), 0.5 * len(loads)
+    if not ranked:
+        return 0.0
+    ends = [math.floor(middle - 0.98 * math.sqrt(len(ranked))), math.ceil(middle + 0.98 * math.sqrt(len(ranked)))]
+    low, high = (ranked[min(max(end, 0), len(ranked) - 1)] for end in ends)
+    return 0.5 * (high - low)
 
 
 def _heads(warm: float, measured: float) -> dict[str, str]:
@@ -343,17 +362,21 @@ def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: l
     return not 1 / DOWNLOAD_LIKE < statistics.mean(values) / expected < DOWNLOAD_LIKE
 
 
-def _open_pages(text: str, pages: Mapping[str, list[float]]) -> list[str]:
-    """It is left open whether pages load sooner where the seeds do not tell, and only there."""
-    if set(pages) != {"now", "instead"} or not text or any(map(math.isnan, [*pages["now"], *pages["instead"]])):
+def _open_pages(text: str, pages: Mapping[str, list[tuple[float, list[float]]]]) -> list[str]:
+    """It is left open whether pages load sooner where seeds and pages do not tell, and only there."""
+    medians = {key: [median for median, _ in rows] for key, rows in pages.items()}
+    if set(pages) != {"now", "instead"} or not text or any(map(math.isnan, [*medians["now"], *medians["instead"]])):
         return []
-    apart = [after - before for before, after in zip(pages["now"], pages["instead"], strict=True)]
+    apart = [after - before for before, after in zip(medians["now"], medians["instead"], strict=True)]
     mean = statistics.mean(apart)
-    half = stats.t.ppf(0.975, len(apart) - 1) * statistics.stdev(apart) / math.sqrt(len(apart))
+    half = max(
+        _half(apart), math.hypot(*(_of_all([load for _, loads in rows for load in loads]) for rows in pages.values()))
+    )
     said = re.search(r"Cannot tell whether [^.]*a page loads sooner[^.]* instead", text) is not None
+    half *= 1.5
     if said and abs(mean) > 1.05 * half:
         return [f"cannot tell of a page, {mean:.4g} ± {half:.2g} s apart"]
-    if not said and abs(mean) < 0.95 * half and abs(mean) > 0.01 * statistics.mean(pages["now"]):
+    if not said and abs(mean) < 0.95 * half and abs(mean) > 0.01 * statistics.mean(medians["now"]):
         return [f"a page, {mean:.4g} ± {half:.2g} s apart, is not left open"]
     return []
 
@@ -387,6 +410,7 @@ def _probes(
     base = sum(numbers) / len(numbers)
     common = {"count": 1, "start": "0 s", "rtt": f"{base:.9g} s"}
     voice = common | {"packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    voice["start"] = "uniform 0 s .. 20 ms"
     there = {"name": "probe: call there", "path": list(path), **voice}
     page = {"name": "probe: pages", "path": list(path), **common}
     sender = next(_own_pages(over), user) if own else user  # beside a call of its own a scenario's pages are its own
@@ -436,6 +460,7 @@ def _probes(
         # "1 in 100" of fewer is not known, nor where both ways wait, whose longest waits may never meet
         "ping_p99": ping_p99 if min(sent) >= 100 and ping_p99 <= 1.1 * alone else math.nan,
         "page": load,
+        "loads": [] if math.isnan(load) else _each(*web.fct_histograms[loaded]),
         "download": 8e8 / goodput if goodput else math.nan,
         "lost": lost,
         "rating": min(_best_rating(*way) for way in zip(waits, lost, strict=True)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from ackclock.cli import main
 from ackclock.core.tc.scenarios import in_disciplines
 from ackclock.present.text import remedies
 from ackclock.present.text.why import _not_tried
+from ackclock.questions import experience
 from ackclock.questions.causes import ablations, diagnose, experiment, scales, shapers
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import ClassNumbers
@@ -24,7 +26,7 @@ from ackclock.questions.causes.remedy import Balance, Effect, effects
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.people import _probed, _user
-from ackclock.questions.remedies import Remedy, _lines, _shaped_before
+from ackclock.questions.remedies import Remedy, _fair_leaves, _lines, _shaped_before
 
 EVIDENCE = Evidence("a test", 0.0)
 LOSS = Effect("loss", "l", 0.13, 0.03, 0.01, True, EVIDENCE)
@@ -538,3 +540,74 @@ def test_what_is_left_just_above_a_small_part_is_measured_for_longer() -> None:
     assert experiment._may_remove(left)
     assert not experiment._may_remove(replace(left, value=0.09))
     assert not experiment._may_remove(replace(left, half=0.001))
+
+
+def test_a_shaper_in_a_slower_port_keeps_no_faster_link() -> None:
+    """ "The shaper at wan set to 95 % of the link instead at lan", a LAN of ten times its port, which stands idle."""
+    held = {"discipline": "tbf", "rate": "85 Mbit/s", "burst": "100 kB"}
+    flows = {"name": "b", "path": ["wan", "lan"], "count": 3}
+    for lan, found in (("1 Gbit/s", None), ("90 Mbit/s", "wan")):
+        tree = scenario({"wan": {"rate": "100 Mbit/s", "shaper": held}, "lan": {"rate": lan}}, flows).canonical
+        assert scales.keeper(tree, "lan") == found
+
+
+def test_classes_stay_with_a_better_queue_in_each() -> None:
+    """ "FQ-CoDel without the present classes" lost 15 % of what prio sends first: FQ-CoDel in its leaves loses none."""
+    leaves = [
+        {"name": "conf", "flows": ["conf"]},
+        {"name": "rest", "queue": {"aqm": "drop-tail", "capacity": "60 packets"}},
+    ]
+    for kind in ("prio", "ets"):
+        link = scenario(
+            {"l": {"queue": {"scheduler": kind, "default": "rest", "classes": leaves}}}, {"name": "conf", "path": ["l"]}
+        ).canonical["link"][0]
+        fair = _fair_leaves(link, 0.02, 1500.0)
+        assert fair is not None
+        assert [row["queue"]["scheduler"] for row in fair["classes"]] == ["fq_codel", "fq_codel"]
+
+
+def test_a_stream_on_another_path_is_not_among_the_others() -> None:
+    """ "The other traffic (callout, web ...)": callout crossed the uplink only, where no stream of l goes."""
+    cbr = {"traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    flows = [
+        {"name": "callin", "path": ["l"], **cbr},
+        {"name": "callout", "path": ["up"], **cbr},
+        {"name": "web", "path": ["l"]},
+    ]
+    done = ablations.OTHERS.apply(scenario({"l": {}, "up": {}}, *flows).canonical, "l", "stream")
+    assert done is not None
+    assert done.done == "without web"
+
+
+def test_acks_fill_a_queue_that_counts_packets() -> None:
+    """ "The cause is Reno" of losses at an uplink of 64 packets, whose places the ACKs of downloads take."""
+    flows = [
+        {"name": "dl", "path": ["down"], "reverse_path": ["up"], "ack_size": "40 B"},
+        {"name": "ul", "path": ["up"], "reverse_path": ["down"]},
+    ]
+    for capacity, done in (("64 packets", "with another way for these ACKs"), ("96 kB", None)):
+        up = {"rate": "1 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": capacity}}
+        found = change("many-acks", scenario({"down": {"rate": "16 Mbit/s"}, "up": up}, *flows), "up", "loss")
+        assert (found and found.done) == done
+    assert found is None
+    queue = scenario({"up": {"rate": "1 Mbit/s", "queue": "cake"}}, {"path": ["up"]})
+    roomy = change("queue", queue, "up", "loss")
+    assert roomy.tree["link"][0]["queue"]["capacity"].endswith(" B")
+    assert roomy.done == "with a drop-tail buffer of 360 ms"
+
+
+def test_pages_of_a_few_seeds_that_agree_by_chance_decide_nothing() -> None:
+    """ "68 ± 68 % more time for a page" by 20 and 19 of them in three seeds each: longer runs have 14 % less."""
+    lacks = dict.fromkeys(("ping_p99", "page", "download"), math.nan)
+    unknown = experience.Experience(call=None, ping=0.03, ping_base=0.03, pages=0, seconds=60.0, **lacks)
+    now = [(1.88, (1.2, 1.9, 3.3)), (1.37, (1.1, 1.9, 2.7)), (2.25, (1.4, 2.0, 3.7))]
+    then = [(3.07, (3.0,) * 3), (3.05, (3.0,) * 3), (3.09, (3.1,) * 3)]
+    settings = []
+    for of in (now, then):
+        runs = tuple(replace(unknown, page=page, loads=loads) for page, loads in of)
+        settings.append(replace(unknown, page=sum(page for page, _ in of) / 3, runs=runs))
+    assert not settings[0].differs(settings[1], "page")
+    assert settings[0].half("page") > 1
+    assert settings[1].half("page") == pytest.approx(0.05, abs=0.02)
+    slower = replace(settings[1], runs=tuple(replace(run, page=run.page + 2) for run in settings[1].runs))
+    assert settings[0].differs(slower, "page")

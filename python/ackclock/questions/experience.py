@@ -14,6 +14,8 @@ from .causes.sentences import interval
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
 Measure = Literal["mos", "added", "ping", "page", "download"]
+FAR_APART: Final = 1.5
+"""Times of pages differ if they lie so many halves of their interval apart: they are few, and some take far longer."""
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
 
@@ -49,6 +51,8 @@ class Experience:
     """Mean goodput of an endless flow beside the call, bit/s."""
     page_max: float = math.nan
     """Time of the slowest page, s."""
+    loads: tuple[float, ...] = ()
+    """Times of all its pages, without name resolution and TLS, s."""
     warm: float = 0.0
     """When the measured time of each run begins, s."""
     page_seconds: float = 0.0
@@ -104,7 +108,22 @@ class Experience:
         estimate = interval(
             [float(getattr(experience, measure)) for experience in self.runs] or [float(getattr(self, measure))]
         )
-        return max(estimate.half if math.isfinite(estimate.half) else 0.0, self._by_swing(measure))
+        by_pages = self._by_pages if measure == "page" else 0.0
+        return max(estimate.half if math.isfinite(estimate.half) else 0.0, self._by_swing(measure), by_pages)
+
+    @property
+    def _by_pages(self) -> float:
+        """
+        Half the 95 % interval of the median of all pages, by their order: a few seeds agree by chance.
+
+        A median lies between the values so many root n from the middle (David and Nagaraja, Order Statistics, 7.1).
+        """
+        loads = sorted(load for run in self.runs for load in run.loads)
+        if not loads:
+            return 0.0
+        middle, apart = len(loads) / 2, 0.98 * math.sqrt(len(loads))
+        low, high = max(math.floor(middle - apart), 0), min(math.ceil(middle + apart), len(loads) - 1)
+        return (loads[high] - loads[low]) / 2
 
     def _by_swing(self, measure: Measure) -> float:
         """Half the interval of a measure by that of the round trip alone: the time of a page is in proportion to it."""
@@ -123,7 +142,9 @@ class Experience:
         """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
         pairs = zip(self.runs, other.runs, strict=True)
         estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
-        return estimate.count > 1 and abs(estimate.mean) > estimate.half
+        pages = measure == "page"
+        half = max(estimate.half, math.hypot(self._by_pages, other._by_pages)) if pages else estimate.half
+        return estimate.count > 1 and abs(estimate.mean) > (FAR_APART if pages else 1.0) * half
 
     def json(self) -> dict[str, Any]:
         """Plain values."""

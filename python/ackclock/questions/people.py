@@ -766,7 +766,8 @@ class _Pages:
     median: float
     """s; NaN where half of them were not loaded in time."""
     slowest: float
-    loaded: int
+    loads: tuple[float, ...]
+    """Of each, s."""
     window: tuple[float, float]
 
 
@@ -777,18 +778,20 @@ def _pages(result: Result, name: str = NAMES[2]) -> _Pages:
     rows = [row for row in raw["transfers"] if row["class"] == place and math.isinf(row["size_to"])]
     row = next((row for row in rows if row["size_from"] == 0), None)
     if row is None or not row["completed"] or row["censored"] >= row["completed"]:
-        return _Pages(math.nan, math.nan, 0, result.window)
-    return _Pages(float(row["fct_p50"]), float(row["fct_max"]), int(row["completed"]), result.window)
+        return _Pages(math.nan, math.nan, (), result.window)
+    loads = row["fct_edges"].repeat(row["fct_counts"].astype(int)).tolist()
+    return _Pages(float(row["fct_p50"]), float(row["fct_max"]), tuple(loads), result.window)
 
 
 def _with_pages(experience: Experience, pages: _Pages) -> Experience:
     """Add the time of pages to what is known of the round trip."""
-    known = pages.loaded >= FEWEST
+    known = len(pages.loads) >= FEWEST
     begin, end = pages.window
     return replace(
         experience,
         page=pages.median + SET_UP * experience.ping if known else math.nan,
-        pages=pages.loaded,
+        pages=len(pages.loads),
+        loads=pages.loads,
         page_max=pages.slowest + SET_UP * experience.ping if known else math.nan,
         page_seconds=end - begin,
         page_warm=begin,

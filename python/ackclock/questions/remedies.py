@@ -362,15 +362,15 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
 
 def _fair_leaves(link: Mapping[str, Any], rtt: float, packet: float) -> dict[str, Any] | None:
     """
-    Return the queue of a link whose classes hold a rate below the link's, with FQ-CoDel in each; None of others.
+    Return the queue of a link whose classes let no more through than the link carries, with FQ-CoDel in each.
 
-    The queue is in its leaves already: a second shaper around them would only cost rate.
+    The queue is in its leaves already: a second shaper around them would only cost rate. None of other links.
     """
     queue = link["queue"]
-    let = shapers.held(link)
-    if let is None or not queue.get("classes") or not isinstance(link["rate"], str):
+    if not queue.get("classes") or not isinstance(link["rate"], str):
         return None
-    if let > shapers.RIGHT[1] * _core.quantity(link["rate"])[0]:
+    let = shapers.held(link)
+    if let is not None and let > shapers.RIGHT[1] * _core.quantity(link["rate"])[0]:
         return None
     with_leaves: dict[str, Any] = copy.deepcopy(dict(queue))
 
@@ -383,7 +383,7 @@ def _fair_leaves(link: Mapping[str, Any], rtt: float, packet: float) -> dict[str
             elif not shapers.managed(row["queue"]):
                 row["queue"] = _fq_codel(own, rtt, packet)
 
-    leaves(with_leaves["classes"], let)
+    leaves(with_leaves["classes"], carried(link) if let is None else let)
     return with_leaves
 
 

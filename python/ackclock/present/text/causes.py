@@ -13,6 +13,7 @@ STATEMENTS: Final = {
     "ack-path": "the ACK path over {links}",
     "free-ack-path": "with an uncongested ACK path",
     "many-acks": "the ACKs of {names}{wanting}",
+    "taking-places": ", each of which takes the place of a packet in the queue",
     "wanting": ", which want {wanted:rate}",
     "small-acks": "with ACKs of a tenth of their size",
     "acks-elsewhere": "with another way for these ACKs",

@@ -270,11 +270,12 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
 
     Where that would fill it, too, they have another way: more bytes than of ACKs are those of SACK blocks then.
     """
-    if symptom not in ("delay", "loss", "stream") or not shapers.starved(tree, name):
+    crowd = symptom == "loss" and shapers.crowded(tree, name)
+    if symptom not in ("delay", "loss", "stream") or not (crowd or shapers.starved(tree, name)):
         return None
     changed = copy.deepcopy(tree)
     part = shapers.wanted_by_acks(tree, name)  # more than that where data are lost, of which each packet has its ACK
-    small = 4 * part <= SLOWER
+    small = 4 * part <= SLOWER and not crowd
     there = shapers.acknowledged(tree, name)
     names = {flow["name"] for flow in there}
     for flow in (own for own in changed["flows"] if own["name"] in names):
@@ -283,6 +284,7 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
         else:
             flow["reverse_path"] = [place for place in flow["reverse_path"] if place != name] or "none"
     wanting = state("causes.wanting", wanted=part * bits(link_of(tree, name))) if part > 1 else ""
+    wanting = wanting or (state("causes.taking-places") if crowd else "")
     done = "small-acks" if small else "acks-elsewhere"
     return _said(changed, "many-acks", done, names=_names(there), wanting=str(wanting))
 
@@ -390,9 +392,11 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _others(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Leave nothing but the streams over a link."""
-    streams = [flow for flow in over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
-    there = [flow for flow in tree["flows"] if flow not in streams]
+    """Leave nothing but the streams over a link, and those that meet none of these anywhere."""
+    streams = [flow for flow in tree["flows"] if flow["traffic"]["kind"] in UNRESPONSIVE]
+    places = {place for flow in streams if name in flow["path"] for place in flow["path"]}
+    apart = [flow for flow in streams if name in flow["path"] or not places & {*flow["path"]}]
+    there = [flow for flow in tree["flows"] if flow not in apart]
     if symptom != "stream" or not there:
         return None
     stays = [change for change in tree.get("change", []) if change.get("flows") not in {flow["name"] for flow in there}]
@@ -576,7 +580,8 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         changed = _at_its_rate(tree, name, {"scheduler": "fq_codel"})
         return None if changed is None else _said(changed, cause, "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
-    changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"})
+    roomy = f"{math.ceil(rtt * bits(link_of(tree, name)) / 4)} B"  # in bytes: ACKs take the places of packets
+    changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": roomy})
     if changed is None:
         return None
     changed = sized(changed, name, rtt)

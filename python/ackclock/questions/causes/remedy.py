@@ -465,7 +465,7 @@ class Balance:
 
         return Balance(tuple(map(confirm, self.effects)))
 
-    def with_page(self, before: Sequence[float], after: Sequence[float], path: str) -> Balance:
+    def with_page(self, before: Sequence[float], after: Sequence[float], path: str, *, decided: bool = True) -> Balance:
         """Return the balance with the time of a page over a path beside the traffic, s, by seed now and then."""
         apart = interval([new - old for old, new in zip(before, after, strict=True)])
         if apart.count == 1 or not math.isfinite(apart.mean):
@@ -474,6 +474,7 @@ class Balance:
         how = state("causes.time-of-a-page", seeds=apart.count)
         evidence = Evidence(str(how), now, apart.half, before=mean, kind="time")
         page = Effect("page", path, mean, now, apart.half, _better("page", mean, now, apart.half), evidence)
+        page = page if decided else replace(page, better=None)
         return replace(self, effects=(*self.effects, page))
 
     def _shared(self, cost: Effect) -> bool:

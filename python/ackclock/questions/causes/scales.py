@@ -665,6 +665,9 @@ def keeper(tree: Mapping[str, Any], name: str) -> str | None:
     if line.get("service", "none") != "none":  # which carries less, by much that varies
         return None
     if (first := before(tree, name)) is not None:
+        port = link_of(tree, first)["rate"]
+        if isinstance(port, str) and quantities(port)[0] < RIGHT[0] * carried(line):  # which fills no link behind it
+            return None
         return first if carried(line) == _slowest_behind(tree, name, first) and _alone(tree, name, first) else None
     if (behind := after(tree, name)) is None or not fixed(line, tree) or not _alone(tree, name, behind):
         return None

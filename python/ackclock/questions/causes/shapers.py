@@ -8,7 +8,9 @@ the overhead of its link layer.
 from __future__ import annotations
 
 import copy
+import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -254,6 +256,13 @@ def wanted_by_acks(tree: Mapping[str, Any], name: str) -> float:
 def starved(tree: Mapping[str, Any], name: str) -> bool:
     """Whether ACKs of endless flows, whose data fill other links, want a large part of a link's rate."""
     return wanted_by_acks(tree, name) > STARVED
+
+
+def crowded(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a queue counts packets, and more ACKs of endless flows than packets of data want to go through it."""
+    counts = re.search(r'"capacity": "[0-9.e+]+ packets"', json.dumps(link_of(tree, name)["queue"]))
+    most = max((_number(flow["ack_size"]) for flow in acknowledged(tree, name)), default=math.inf)
+    return counts is not None and wanted_by_acks(tree, name) * PACKET > most
 
 
 def managed(queue: Mapping[str, Any]) -> bool:

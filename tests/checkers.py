@@ -903,7 +903,7 @@ def _longest_trip(scenario: Mapping[str, Any], link: str) -> float:
     """The longest round trip without queueing over a link, s."""
     flows = [flow for flow in scenario["flows"] if link in flow["path"]] or scenario["flows"]
     return max(
-        float(ac._core.quantity(text)[0]) for flow in flows for text in re.findall(r"[0-9.e-]+ ?\w+", flow["rtt"])
+        float(ac._core.quantity(text)[0]) for flow in flows for text in re.findall(r"[0-9][0-9.e-]* ?\w+", flow["rtt"])
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..analysis import Call, mean_opinion_score, transmission_rating
 from ..analysis.voice import G711_PLC
 from .causes.sentences import interval
+
+if TYPE_CHECKING:
+    from ..analysis import Interval
 
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
@@ -139,12 +142,17 @@ class Experience:
         return 0.0
 
     def differs(self, other: Experience, measure: Measure) -> bool:
-        """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
+        """Whether a measure differs from that of another setting, decidedly."""
+        estimate = self.apart(other, measure)
+        return estimate.count > 1 and abs(estimate.mean) > estimate.half
+
+    def apart(self, other: Experience, measure: Measure) -> Interval:
+        """Return how much more another setting has of a measure, paired by seed, at 95 % or, of pages, more."""
         pairs = zip(self.runs, other.runs, strict=True)
         estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
-        pages = measure == "page"
-        half = max(estimate.half, math.hypot(self._by_pages, other._by_pages)) if pages else estimate.half
-        return estimate.count > 1 and abs(estimate.mean) > (FAR_APART if pages else 1.0) * half
+        if measure != "page":
+            return estimate
+        return replace(estimate, half=FAR_APART * max(estimate.half, math.hypot(self._by_pages, other._by_pages)))
 
     def json(self) -> dict[str, Any]:
         """Plain values."""

@@ -95,8 +95,8 @@ def with_page(remedy: Remedy, noticed: People) -> Remedy:
     if now is None or then is None or not all(setting.half("page") < setting.page for setting in (now, then)):
         return remedy
     before, after = ([run.page for run in setting.runs] for setting in (now, then))
-    decided = now.differs(then, "page")
-    return replace(remedy, balance=remedy.balance.with_page(before, after, listed(noticed.path), decided=decided))
+    balance = remedy.balance.with_page(before, after, now.apart(then, "page"), listed(noticed.path))
+    return replace(remedy, balance=balance)
 
 
 def _one_way(present: Measured) -> dict[str, float]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from ...core.intervals import difference_interval
+from ...core.intervals import Interval, difference_interval
 from ...core.statement import state
 from .measures import GOODPUT, UNFAIR, Numbers, over_time, spread
 from .sentences import Evidence, interval
@@ -465,16 +465,14 @@ class Balance:
 
         return Balance(tuple(map(confirm, self.effects)))
 
-    def with_page(self, before: Sequence[float], after: Sequence[float], path: str, *, decided: bool = True) -> Balance:
-        """Return the balance with the time of a page over a path beside the traffic, s, by seed now and then."""
-        apart = interval([new - old for old, new in zip(before, after, strict=True)])
+    def with_page(self, before: Sequence[float], after: Sequence[float], apart: Interval, path: str) -> Balance:
+        """Return the balance with the time of a page over a path, s, by seed now and then, so far `apart`."""
         if apart.count == 1 or not math.isfinite(apart.mean):
             return self
         mean, now = (sum(values) / len(values) for values in (before, after))
         how = state("causes.time-of-a-page", seeds=apart.count)
         evidence = Evidence(str(how), now, apart.half, before=mean, kind="time")
         page = Effect("page", path, mean, now, apart.half, _better("page", mean, now, apart.half), evidence)
-        page = page if decided else replace(page, better=None)
         return replace(self, effects=(*self.effects, page))
 
     def _shared(self, cost: Effect) -> bool:

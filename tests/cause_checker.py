@@ -267,7 +267,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key == "ack_size":
         yield (
             rf"the ACKs of {names}(?:, which want {RATE})?(?=$| and )",
-            "with ACKs of a tenth of their size",
+            "with ACKs of (?:a tenth|1/[0-9]+) of their size",
         )
     elif key == "ecn":
         yield rf"{names}, which (?:has|have) no ECN at a queue that marks others", rf"with ECN for {names}"
@@ -695,7 +695,7 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     low = sum(float(np.percentile(one, 2)) for one in samples) / len(samples)
     high = max(map(max, samples))
     slack = 2 * checkers._packet(ones[0], runs) / checkers._bits(ones[0], runs)
-    stated = re.search(rf"swings between ({TIME}) and ({TIME})|holds ({TIME}) or more", text)
+    stated = re.search(rf"swings between ({TIME}) and ({TIME})|holds ({TIME})(?: ± {TIME}| \[.*?\])? or more", text)
     if stated and low > _interval([_wait(0.5)(run, runs) for run in ones])[0] + slack:
         yield f"{text}: {low:.4g} s of packets are queued, and half of them wait less"
     for shown, value in zip(

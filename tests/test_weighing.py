@@ -19,8 +19,9 @@ from ackclock.core.tc.scenarios import in_disciplines
 from ackclock.present.text import remedies
 from ackclock.present.text.why import _not_tried
 from ackclock.questions import experience
-from ackclock.questions.causes import ablations, diagnose, experiment, scales, shapers
+from ackclock.questions.causes import ablations, diagnose, experiment, measures, scales, shapers, starving
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import ClassNumbers
 from ackclock.questions.causes.remedy import Balance, Effect, effects
 from ackclock.questions.causes.sentences import Evidence
@@ -68,7 +69,7 @@ def setting(key: str, delays: tuple[float, ...], rtt: float = 0.05, tail: float 
     """A setting with these median delays, and with a class of which 99 % arrive within `tail`."""
     numbers = tuple(
         SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, stream_here=0.0,
-                        jain=0.8, rtt=rtt, parts={}, in_time={},
+                        jain=0.8, rtt=rtt, parts={}, in_time={}, doubt={},
                         classes={"meeting": ClassNumbers(1e6, 1, 0.0, 0.1, tail)})
         for delay in delays
     )  # fmt: skip
@@ -426,7 +427,7 @@ def test_acks_that_want_many_times_a_link_have_another_way() -> None:
         ("0.6 Mbit/s", "with ACKs of a tenth of their size"),
         ("0.1 Mbit/s", "with another way for these ACKs"),
     ):
-        tree = scenario({"down": {"rate": "50 Mbit/s"}, "up": {"rate": up}}, flows)
+        tree = scenario({"down": {"rate": "50 Mbit/s"}, "up": {"rate": up}}, flows, {"name": "ul", "path": ["up"]})
         assert change("many-acks", tree, "up", "loss").done == done
 
 
@@ -611,3 +612,39 @@ def test_pages_of_a_few_seeds_that_agree_by_chance_decide_nothing() -> None:
     assert settings[1].half("page") == pytest.approx(0.05, abs=0.02)
     slower = replace(settings[1], runs=tuple(replace(run, page=run.page + 2) for run in settings[1].runs))
     assert settings[0].differs(slower, "page")
+
+
+def test_acks_alone_on_a_link_are_made_small() -> None:
+    """ "Cause not found" of an uplink that carries nothing but the ACKs that overflow it."""
+    flows = {"name": "dl", "path": ["down"], "reverse_path": ["up"], "ack_size": "40 B"}
+    for up, size in (("0.6 Mbit/s", "a tenth"), ("0.1 Mbit/s", "1/54")):
+        link = {"rate": up, "queue": {"aqm": "drop-tail", "capacity": "50 packets"}}
+        found = change("many-acks", scenario({"down": {"rate": "50 Mbit/s"}, "up": link}, flows), "up", "loss")
+        assert found.done == f"with ACKs of {size} of their size"
+
+
+def test_the_only_class_of_a_queue_waits_as_all_packets_there() -> None:
+    """ "Half of the packets of garden wait 10.5 ms, though half of all there wait at most 7.45": all are its."""
+    own, other = ({"name": name, "path": ["l"], "count": 4} for name in ("own", "other"))
+    split = {"scheduler": "prio", "classes": [{"name": "a", "flows": ["other"]}, {"name": "b", "flows": ["own"]}]}
+    for flows, queue, service in ((own,), QUEUE, "none"), ((own, other), QUEUE, "wifi"), ((own, other), split, "none"):
+        tree = scenario({"l": {"queue": queue, "service": service}}, *flows).canonical
+        runs = diagnose(ac.Scenario(tree)).present
+        slow = replace(runs.numbers[0], delay_p50=0.0, classes={
+            name: replace(row, one_way_p50=0.5) for name, row in runs.numbers[0].classes.items()
+        })  # fmt: skip
+        said = [*starving.classes_that_wait("l", replace(runs, numbers=(slow,)), tree, ())]
+        assert bool(said) == (queue is split)
+
+
+def test_one_long_run_has_the_doubt_of_shorter_ones() -> None:
+    """ "99 % wait at most 593 ms" of one run, after three of 842, 204 and 202 ms: stalls that are rare decide it."""
+    runs = diagnose(scenario({"l": {}}, {"name": "own", "path": ["l"], "count": 4})).present
+    one = [replace(runs.numbers[0], delay_p99=0.593)]
+    lab = Lab("l")
+    assert lab._in_doubt("l", one, runs.length) == one
+    several = tuple(replace(one[0], delay_p99=tail) for tail in (0.842, 0.204, 0.202))
+    lab.presents.append(replace(runs, numbers=several))
+    doubted = lab._in_doubt("l", one, replace(runs.length, measured=12 * runs.length.measured))
+    assert measures.known(doubted, "delay_p99").half == pytest.approx(0.46, abs=0.01)
+    assert lab._in_doubt("elsewhere", one, runs.length) == one

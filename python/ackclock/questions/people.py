@@ -767,7 +767,7 @@ class _Pages:
     """s; NaN where half of them were not loaded in time."""
     slowest: float
     loads: tuple[float, ...]
-    """Of each, s."""
+    """The time of each, s."""
     window: tuple[float, float]
 
 

@@ -47,7 +47,7 @@ from .causes.scales import (
     spared,
 )
 from .causes.scales import room as room_of
-from .causes.sentences import Evidence, Sentence
+from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import crossed as reached
 from .causes.shapers import filters_acks, held, let_through
 from .causes.symptoms import SYMPTOMS, Measured, loses_here, of_few_packets, wait_limit
@@ -770,7 +770,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         case = "short-or-not" if waits[0].high > SHORT * rtt else "short-but" if p99 + spread > rtt else "short"
     elif kind != "empty" and (standing > p50 or (kind == "swings" and FULL * p99 > peak)):
         case = "short-or-not"  # packets do not wait in turn: all that is queued says nothing of how long one waits
-    facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
+    held_mostly = interval([own.standing for own in runs])
+    facts = {"standing": standing, "held": held_mostly, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
     text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
     if fixed and of_few_packets(runs[0], p50):
         text += str(state("why.few-packets", packet=runs[0].transmission, wait=p50 / runs[0].transmission))

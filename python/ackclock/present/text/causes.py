@@ -15,7 +15,7 @@ STATEMENTS: Final = {
     "many-acks": "the ACKs of {names}{wanting}",
     "taking-places": ", each of which takes the place of a packet in the queue",
     "wanting": ", which want {wanted:rate}",
-    "small-acks": "with ACKs of a tenth of their size",
+    "small-acks": "with ACKs of {size} of their size",
     "acks-elsewhere": "with another way for these ACKs",
     "round-trips": "round trips from {least:time} to {most:time}",
     "equal-round-trips": "with round trips of {rtt:time} each",

@@ -40,6 +40,11 @@ def _over_seeds(mean: Interval) -> str:
     return time_over_seeds(mean.mean, mean.half)
 
 
+def _if_wide(mean: Interval) -> str:
+    """Return a time that says about how much, with its interval only where seeds differ widely."""
+    return time_over_seeds(mean.mean, mean.half, ROUGHLY)
+
+
 def _beyond_median(waits: tuple[Interval, Interval, float]) -> str:
     """Return a percentile that is no less than the median beside it, and no more than a longest wait."""
     median, tail, most = waits
@@ -74,9 +79,12 @@ def little(part: float) -> str:
 
 HARDLY: Final = 0.01
 """An interval of less than this part of a number is not stated beside it."""
+ROUGHLY: Final = 0.25
+"""Nor one of less than this part beside a number that says about how much."""
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
     "over_seeds": _over_seeds,
+    "if_wide": _if_wide,
     "beyond_median": _beyond_median,
     "share_over_seeds": _share_over_seeds,
     "precise": precise_time,

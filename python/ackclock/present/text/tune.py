@@ -31,7 +31,7 @@ THRESHOLD: Final = (
 )
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
-    "no-law": "{kind} has no fluid law",
+    "no-law": "{kind} has no equilibrium whose margins a fluid law would tell",
     "by-marks": "{controls} swings about a threshold by design, so that margins would ask for one that is too low",
     "neighbour": (
         "with a threshold of {threshold} {used:share} of the link or more is used at the corners, with mean delays up "

@@ -67,7 +67,7 @@ STATEMENTS: Final = {
     "empty": "No packet crosses the link in the measured time.",
     "empty-in-some": "In {empty} of {runs} runs no packet crosses the link in the measured time.",
     "stands": (
-        "The queue does not drain: for 98 % of the time it holds {standing:time} or more; the median wait is "
+        "The queue does not drain: for 98 % of the time it holds {held:if_wide} or more; the median wait is "
         "{wait:over_seeds} on top of {trip}, {most}."
     ),
     "short-but": (

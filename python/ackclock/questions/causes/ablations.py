@@ -268,25 +268,28 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
     """
     Let the ACKs that fill a link, and wait and are dropped there, be a tenth of their size.
 
-    Where that would fill it, too, they have another way: more bytes than of ACKs are those of SACK blocks then.
+    Where that would fill it, too, they have another way: more bytes than of ACKs are those of SACK blocks then. Where
+    nothing else crosses the link, they are as small as need be.
     """
     crowd = symptom == "loss" and shapers.crowded(tree, name)
     if symptom not in ("delay", "loss", "stream") or not (crowd or shapers.starved(tree, name)):
         return None
     changed = copy.deepcopy(tree)
     part = shapers.wanted_by_acks(tree, name)  # more than that where data are lost, of which each packet has its ACK
-    small = 4 * part <= SLOWER and not crowd
+    small = (4 * part <= SLOWER and not crowd) or not over(tree, name)
+    times = SLOWER if 4 * part <= SLOWER else math.ceil(8 * part)
     there = shapers.acknowledged(tree, name)
     names = {flow["name"] for flow in there}
     for flow in (own for own in changed["flows"] if own["name"] in names):
         if small:
-            flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / SLOWER), 1)} B"
+            flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / times), 1)} B"
         else:
             flow["reverse_path"] = [place for place in flow["reverse_path"] if place != name] or "none"
     wanting = state("causes.wanting", wanted=part * bits(link_of(tree, name))) if part > 1 else ""
     wanting = wanting or (state("causes.taking-places") if crowd else "")
     done = "small-acks" if small else "acks-elsewhere"
-    return _said(changed, "many-acks", done, names=_names(there), wanting=str(wanting))
+    size = "a tenth" if times == SLOWER else f"1/{times}"
+    return _said(changed, "many-acks", done, names=_names(there), wanting=str(wanting), size=size)
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:

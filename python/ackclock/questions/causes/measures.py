@@ -139,6 +139,8 @@ class Numbers:
     Largest part of its packets that a class without congestion control over the link loses on its whole path; NaN
     without such a class.
     """
+    doubt: Mapping[str, float] = field(default_factory=dict)
+    """Half the interval of a number where this is one run, by shorter ones with several seeds."""
     stream: str = ""
     """That class, ..."""
     stream_packets: int = 0
@@ -390,12 +392,13 @@ def over_time(runs: Sequence[Numbers], key: str) -> float:
     from ...analysis.parts import half
 
     rows = [run.in_time[key] for run in runs if key in run.in_time]
+    doubt = max((run.doubt.get(key, 0.0) for run in runs), default=0.0) if len(runs) == 1 else 0.0
     if not rows:
-        return 0.0
+        return doubt
     alike = len({row.size for row in rows}) == 1
     own = half(np.mean(rows, axis=0)) if alike else float(np.mean([half(row) for row in rows]))
     gap = float(np.mean([run.gap for run in runs])) if key == "delay_p50" else 0.0
-    return max(own, gap)
+    return max(own, gap, doubt)
 
 
 def _parts(result: Result, sharing: NDArray[np.bool_], by_host: NDArray[np.float64] | None) -> dict[str, Levels]:

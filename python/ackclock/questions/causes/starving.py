@@ -20,6 +20,7 @@ from .ablations import SPECIFIC
 from .measures import HOSTS, UNFAIR, goodput, known
 from .scales import by_changes, carried, unqueued, written
 from .sentences import Evidence, Sentence, interval
+from .shapers import returning
 from .symptoms import Measured, wait_limit
 
 if TYPE_CHECKING:
@@ -152,9 +153,10 @@ def classes_that_wait(
     Yield a sentence about each class half of whose packets wait long at a queue in which half of all packets do not.
 
     From their one-way delays, less what else there is on their way, in each of the runs. None where waits are `told` of
-    as a symptom, or left open.
+    as a symptom, or left open, where all packets are of one class, and where frames take their time in the air.
     """
-    if "delay" in told:
+    there = [flow for flow in tree["flows"] if link in (*flow["path"], *returning(flow))]
+    if "delay" in told or len(there) < 2 or link_of(tree, link).get("service", "none") != "none":  # noqa: PLR2004
         return
     limit = wait_limit(present.numbers[0])
     for flow in tree["flows"]:

@@ -154,7 +154,9 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         theirs = [row for row in rows if row.name == name and row.where in {corner.where for corner in corners}]
         least, most = (max(each, key=lambda row: row.mean) for each in (theirs, corners))
         shorter = re.search(
-            rf"With {name},? delays(?: at the corners)? are shorter: up to (.*?), with this .* (.*? m?s)\.", head
+            rf"With {name},? the (?:longest )?mean delay(?: at the corners)? is shorter: (.*?), with this setting "
+            r"(.*? m?s)\.",
+            head,
         )
         if shorter and (abs(seconds(shorter[1]) / least.mean - 1) > 1e-3 or least.mean >= most.mean):
             faults.append(f"{shorter[0]!r}: {least.mean:.4g} and {most.mean:.4g} s")

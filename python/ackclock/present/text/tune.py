@@ -130,10 +130,10 @@ def _too_large(tuned: Tuned) -> str:
 
 def _shorter(tuned: Tuned) -> str:
     """Name the queues that have shorter delays without tuning, each with what it costs."""
-    where = " at the corners" if tuned.problem.axes else ""
+    which = "longest mean delay at the corners" if tuned.problem.axes else "mean delay"
     return "".join(
-        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {precise_time(theirs)}, "
-        f"with this setting up to {precise_time(mine)}.{_beside(tuned, name)}"
+        f" With {name}{',' if ',' in name else ''} the {which} is shorter: {precise_time(theirs)}, "
+        f"with this setting {precise_time(mine)}.{_beside(tuned, name)}"
         for name, (theirs, mine) in tuned.shorter.items()
     )
 

@@ -634,3 +634,14 @@ def test_limits_are_the_equations_alone(capsys: pytest.CaptureFixture[str]) -> N
     assert "packets were run at the present setting alone" in " ".join(capsys.readouterr().out.split())
     main([*question, "--from", "equations"])
     assert "present setting alone" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_queue_that_swings_as_a_cycle_is_not_said_to_rest() -> None:
+    """ "Packets, in which the queue does not oscillate" beside "a limit cycle": its phase is soon forgotten."""
+    flows = {"path": ["l"], "rtt": "100 ms", "count": 30, "congestion": "reno"}
+    link = {"name": "l", "rate": "45 Mbit/s", "queue": {"aqm": "red", "capacity": "100 ms"}}
+    answer = checked(
+        ac.Scenario({"scenario": {"duration": "200 s", "sample": "10 ms"}, "link": [link], "flows": [flows]})
+    )
+    assert answer.run.oscillates is None
+    assert math.isnan(answer.run.period)

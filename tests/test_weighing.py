@@ -611,6 +611,8 @@ def test_pages_of_a_few_seeds_that_agree_by_chance_decide_nothing() -> None:
         settings.append(replace(unknown, page=sum(page for page, _ in of) / 3, runs=runs))
     assert not settings[0].differs(settings[1], "page")
     assert settings[0].half("page") > 1
+    alike = replace(settings[0], runs=tuple(replace(run, page=1.83) for run in settings[0].runs))
+    assert alike.half("page") == pytest.approx(0.95, abs=0.4)
     assert settings[1].half("page") == pytest.approx(0.05, abs=0.02)
     slower = replace(settings[1], runs=tuple(replace(run, page=run.page + 2) for run in settings[1].runs))
     assert settings[0].differs(slower, "page")

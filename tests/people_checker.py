@@ -370,10 +370,10 @@ def _open_pages(text: str, pages: Mapping[str, list[tuple[float, list[float]]]])
     apart = [after - before for before, after in zip(medians["now"], medians["instead"], strict=True)]
     mean = statistics.mean(apart)
     half = max(
-        _half(apart), math.hypot(*(_of_all([load for _, loads in rows for load in loads]) for rows in pages.values()))
+        _half(apart),
+        2.5 * math.hypot(*(_of_all([load for _, loads in rows for load in loads]) for rows in pages.values())),
     )
     said = re.search(r"Cannot tell whether [^.]*a page loads sooner[^.]* instead", text) is not None
-    half *= 1.5
     if said and abs(mean) > 1.05 * half:
         return [f"cannot tell of a page, {mean:.4g} ± {half:.2g} s apart"]
     if not said and abs(mean) < 0.95 * half and abs(mean) > 0.01 * statistics.mean(medians["now"]):

@@ -310,7 +310,7 @@ def test_what_tc_does_not_print_of_red_is_a_note() -> None:
         "tc prints no ewma and probability here (tc -d prints ewma and probability): the usual ones are taken"
     ]
     choke = '[{"kind":"choke","handle":"1:","root":true,"options":{"limit":368,"min":5,"max":92,"ecn":false}}]'
-    assert "no ewma and probability and bandwidth here" in import_tc([("x", choke)], rate=RATE).notes[0]
+    assert "no ewma, probability and bandwidth here" in import_tc([("x", choke)], rate=RATE).notes[0]
     line = "qdisc red 1: root refcnt 2 limit 400000b min 14000b max 90000b ewma 7 probability 0.01 Scell_log 12"
     full = import_tc([("x", line)], rate=RATE)
     assert (full.notes, full.scenario.canonical["link"][0]["queue"]["max_probability"]) == ((), 0.01)

@@ -121,6 +121,7 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
             SimpleNamespace(
                 parts={},
                 in_time={},
+                doubt={},
                 delay_p50=0.1,
                 delay_p99=0.2,
                 utilization=1.0,
@@ -150,7 +151,7 @@ def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
         numbers = tuple(
             SimpleNamespace(delay_p50=0.1, delay_p99=0.1, throughput=1.0, loss=0.0, stream_loss=0.0,
                             stream_here=0.0, jain=0.8, rtt=0.1,
-                            parts={}, in_time={},
+                            parts={}, in_time={}, doubt={},
                             classes={"files": ClassNumbers(1e6, 1, 0.0, 0.1, 0.1, completion=time)})
             for time in times
         )  # fmt: skip
@@ -193,7 +194,8 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
         numbers = tuple(
             SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0,
                             stream_here=0.0, jain=0.8, rtt=0.1,
-                            parts={}, in_time={}, classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
+                            parts={}, in_time={}, doubt={},
+                            classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
             for goodput in bronze
         )  # fmt: skip
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
@@ -256,6 +258,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
         simple_namespace = SimpleNamespace(
             parts={},
             in_time={},
+            doubt={},
             delay_p50=0.1,
             delay_p99=0.2,
             utilization=1.0,

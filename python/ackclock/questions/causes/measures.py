@@ -567,7 +567,8 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
 def _worst(flows: Mapping[str, Any], own: NDArray[np.bool_]) -> float:
     """Return the largest part of its packets that a flow loses; NaN where none is sent."""
     lost = (flows["drops"] + flows["losses"])[own]
-    sent = (lost + flows["received"][own]).clip(1)
+    arrived = flows["received"][own] if "received" in flows else flows["sent"][own] - lost  # not in all that is kept
+    sent = (lost + arrived).clip(1)
     return float((lost / sent).max()) if lost.size else math.nan
 
 

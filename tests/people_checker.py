@@ -371,7 +371,7 @@ def _open_pages(text: str, pages: Mapping[str, list[tuple[float, list[float]]]])
     mean = statistics.mean(apart)
     half = max(
         _half(apart),
-        2.5 * math.hypot(*(_of_all([load for _, loads in rows for load in loads]) for rows in pages.values())),
+        math.hypot(*(_of_all([load for _, loads in rows for load in loads]) for rows in pages.values())),
     )
     said = re.search(r"Cannot tell whether [^.]*a page loads sooner[^.]* instead", text) is not None
     if said and abs(mean) > 1.05 * half:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
 Measure = Literal["mos", "added", "ping", "page", "download"]
-ALIKE: Final = 2.5
-"""Pages of a run, one after the other, are alike: two settings differ by so many times what all pages tell alone."""
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
 
@@ -147,12 +145,12 @@ class Experience:
         return estimate.count > 1 and abs(estimate.mean) > estimate.half
 
     def apart(self, other: Experience, measure: Measure) -> Interval:
-        """Return how much more another setting has of a measure, paired by seed, at 95 % or, of pages, more."""
+        """Return how much more another setting has of a measure, paired by seed; of pages no less than `_by_pages`."""
         pairs = zip(self.runs, other.runs, strict=True)
         estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
         if measure != "page":
             return estimate
-        return replace(estimate, half=max(estimate.half, ALIKE * math.hypot(self._by_pages, other._by_pages)))
+        return replace(estimate, half=max(estimate.half, math.hypot(self._by_pages, other._by_pages)))
 
     def json(self) -> dict[str, Any]:
         """Plain values."""

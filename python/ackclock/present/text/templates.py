@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
@@ -55,21 +56,14 @@ def _share_over_seeds(mean: Interval) -> str:
     return share_over_seeds(mean.mean, mean.half)
 
 
-def _rate_over_seeds(mean: Interval) -> str:
-    """Return a rate, with half its interval from a hundredth of it on."""
-    shown = interval(mean.mean, mean.half, "rate")
-    return shown if HARDLY * mean.mean < mean.half < math.inf else rate_text(mean.mean)
-
-
 def _seconds_within(mean: Interval) -> str:
     """Return a time in s, with half its interval from a hundredth of it on."""
     return f"{_number_within(mean)} s"
 
 
-def _number_within(mean: Interval) -> str:
-    """Return a number, with half its interval from a hundredth of it on."""
-    shown = interval(mean.mean, mean.half, "number")
-    return shown if HARDLY * abs(mean.mean) < mean.half < math.inf else number(mean.mean)
+def _number_within(mean: Interval, kind: str = "number") -> str:
+    """Return a number or another quantity, with half its interval from a hundredth of it on."""
+    return interval(mean.mean, mean.half if HARDLY * abs(mean.mean) < mean.half else 0.0, kind)
 
 
 def little(part: float) -> str:
@@ -92,7 +86,7 @@ FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "number_within": _number_within,
     "share": share,
     "rate": rate_text,
-    "rate_over_seeds": _rate_over_seeds,
+    "rate_over_seeds": partial(_number_within, kind="rate"),
     "number": number,
     "at_least": at_least,
     "spacing": spacing,

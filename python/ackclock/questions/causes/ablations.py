@@ -583,8 +583,8 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         changed = _at_its_rate(tree, name, {"scheduler": "fq_codel"})
         return None if changed is None else _said(changed, cause, "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
-    roomy = f"{math.ceil(rtt * bits(link_of(tree, name)) / 4)} B"  # in bytes: ACKs take the places of packets
-    changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": roomy})
+    # a smaller one than that counts bytes: ACKs take the places of packets
+    changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": "unlimited"})
     if changed is None:
         return None
     changed = sized(changed, name, rtt)

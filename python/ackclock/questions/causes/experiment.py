@@ -126,10 +126,9 @@ class Diagnosis:
         runs, tree = self.present.numbers, self.lab.record[self.present.key]["scenario"]
         streams = on_way(runs) or not_marked(runs, tree, self.link)
         adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link), "unfair": starved_too(self.present)}
+        mean, more = mean_of(runs, tree), self.lab.extensible
         sentences = [
-            sentence(
-                finding, self.link, adds.get(finding.symptom, ""), mean=mean_of(runs, tree), more=self.lab.extensible
-            )
+            sentence(finding, self.link, adds.get(finding.symptom, ""), mean=mean, more=more)
             for finding in self.findings
         ]
         told = {*self.open, *(finding.symptom for finding in self.findings)}

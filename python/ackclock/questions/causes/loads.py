@@ -17,7 +17,7 @@ ARRIVING: Final = ("poisson-arrivals", "packmime")
 
 
 def flows(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Return a tenth of the flows over a link where packets wait or are lost, eight times as many where it is idle."""
+    """Let there be a tenth of the flows over a link where packets wait or are lost, eight times as many if it idles."""
     total = sum(int(flow["count"]) for flow in bulk(tree, name))
     changed = copy.deepcopy(tree)
     if symptom in ("delay", "loss", "stream"):
@@ -62,7 +62,7 @@ def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], i
 
 
 def arrivals(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Return half of the connections that begin over a link, whatever it carries, where no endless flow fills it."""
+    """Let half as many connections begin over a link that no endless flow fills."""
     if symptom not in ("delay", "loss", "stream") or bulk(tree, name):
         return None
     changed = copy.deepcopy(tree)

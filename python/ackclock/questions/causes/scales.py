@@ -281,9 +281,9 @@ def later(tree: Mapping[str, Any], link: str, *keys: str) -> list[str]:
 
 def written(tree: Mapping[str, Any], kind: str = "app-limited") -> dict[str, float]:
     """Return what each class of flows with a rate of their own would send, bit/s, all its flows together."""
-    limited = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == kind]
-    rates = {str(flow["name"]): quantities(flow["traffic"]["rate"]) for flow in limited}
-    counts = {str(flow["name"]): int(flow["count"]) for flow in limited}
+    there = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == kind]
+    rates = {str(flow["name"]): quantities(flow["traffic"]["rate"]) for flow in there}
+    counts = {str(flow["name"]): int(flow["count"]) for flow in there}
     return {name: counts[name] * sum(values) / len(values) for name, values in rates.items() if values}
 
 

@@ -8,9 +8,7 @@ the overhead of its link layer.
 from __future__ import annotations
 
 import copy
-import json
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -260,9 +258,14 @@ def starved(tree: Mapping[str, Any], name: str) -> bool:
 
 def crowded(tree: Mapping[str, Any], name: str) -> bool:
     """Whether a queue counts packets, and more ACKs of endless flows than packets of data want to go through it."""
-    counts = re.search(r'"capacity": "[0-9.e+]+ packets"', json.dumps(link_of(tree, name)["queue"]))
     most = max((_number(flow["ack_size"]) for flow in acknowledged(tree, name)), default=math.inf)
-    return counts is not None and wanted_by_acks(tree, name) * PACKET > most
+    return _counts_packets(link_of(tree, name)["queue"]) and wanted_by_acks(tree, name) * PACKET > most
+
+
+def _counts_packets(queue: Mapping[str, Any]) -> bool:
+    """Whether the room of a queue, or of a class of it, is a number of packets."""
+    rows = (row.get("queue", row) for row in queue.get("classes", []))
+    return str(queue.get("capacity")).endswith(" packets") or any(map(_counts_packets, rows))
 
 
 def managed(queue: Mapping[str, Any]) -> bool:

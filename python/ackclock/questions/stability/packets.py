@@ -361,6 +361,8 @@ def _verdict(runs: PacketRun, packets: int) -> PacketRun:
     others = {_oscillates(result, runs.link)[0] for result in runs.results[1:]} - {None}
     if others - {oscillates} or not runs.known("mean"):
         oscillates = None
+    if math.isnan(period) and oscillates is not False:
+        return replace(runs, oscillates=oscillates, period=period)
     first = runs.results[0]
     traces = [_queue(result, runs.link) for result in runs.results]
     size = min(map(len, traces))
@@ -374,8 +376,8 @@ def _verdict(runs: PacketRun, packets: int) -> PacketRun:
             if math.sqrt(2 * band.share) * runs.queue_std >= OSCILLATION_AMPLITUDE * runs.queue_mean
         ]
         # its phase is soon forgotten, yet its amplitude may be a cycle's: longer runs would tell
-        steady = oscillates is False and any(band.is_cycle is not False for band in large)
-        return replace(runs, oscillates=None if steady else oscillates, period=period)
+        steady = any(band.is_cycle is not False for band in large)
+        return replace(runs, oscillates=None if steady else False, period=period)
     regular = True if any(cycles) else None if None in cycles or not cycles else False
     oscillates = False if regular is False else oscillates
     return replace(runs, oscillates=oscillates, period=period, regular=regular)

@@ -46,7 +46,7 @@ CAUSES = {
     "buffer": "the buffer of",
     "delayed-acks": "delayed ACKs",
     "flows": r"\d (?:flows|transfers|sessions)|a single",
-    "arrivals": "connections of .* that begin",
+    "arrivals": "new connections of .* a second",
     "control": (
         "(?i)tcp|cubic|reno|bbr|vegas|compound|illinois|scalable|westwood|dctcp|yeah|veno|"
         "ledbat|fast|africa|aimd|pert|hybla|bic|nv|lp|cdg|prague|htcp|[.]so|[.]py"

@@ -277,7 +277,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         rates = re.escape(listed(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
         yield f"senders that write only {rates}", "with senders that always have data"
     elif key == "traffic" and all(flow["traffic"]["kind"] in ("poisson-arrivals", "packmime") for flow in old):
-        yield rf"[0-9.]+ connections of {names} that begin each second", "with half as many"
+        yield rf"[0-9.]+ new connections of {names} a second", "with half as many"
     elif key == "traffic":
         yield f"the rate of {names} itself", f"with a tenth of it for {names}"
     elif key == "count":

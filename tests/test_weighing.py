@@ -508,7 +508,7 @@ def test_connections_that_begin_by_themselves_are_a_cause_and_no_throughput() ->
     )
     answer = ac.why(scenario=web)
     (loss,) = (finding for finding in answer.diagnosis.findings if finding.symptom == "loss")
-    assert "18.8 connections of web that begin each second" in loss.causes[0].words
+    assert "18.8 new connections of web a second" in loss.causes[0].words
     assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
     assert not [effect for effect in answer.effects if effect.key == "rate"]
     assert change("arrivals", scenario({"l": {}}, {"name": "b", "path": ["l"]}), "l", "loss") is None

@@ -65,7 +65,7 @@ STATEMENTS: Final = {
     "many-sessions": "{flows} sessions",
     "many-others": "{flows} sessions and transfers",
     "fewer-flows": "with {left} of them",
-    "many-arrivals": "{rate:number} connections of {names} that begin each second",
+    "many-arrivals": "{rate:number} new connections of {names} a second",
     "half-arrivals": "with half as many",
     "single-flow": "a single flow, alone on the link",
     "single-endless": "a single endless flow",

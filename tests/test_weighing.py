@@ -588,8 +588,12 @@ def test_acks_fill_a_queue_that_counts_packets() -> None:
         {"name": "dl", "path": ["down"], "reverse_path": ["up"], "ack_size": "40 B"},
         {"name": "ul", "path": ["up"], "reverse_path": ["down"]},
     ]
-    for capacity, done in (("64 packets", "with another way for these ACKs"), ("96 kB", None)):
-        up = {"rate": "1 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": capacity}}
+    elsewhere = "with another way for these ACKs"
+    room = {"aqm": "drop-tail", "capacity": "64 packets"}
+    classes = [{"name": name, "flows": [name], "queue": room} for name in ("dl", "ul")]
+    bands = {"scheduler": "prio", "default": "ul", "classes": classes}
+    for queue, done in ((room, elsewhere), (bands, elsewhere), (room | {"capacity": "96 kB"}, None)):
+        up = {"rate": "1 Mbit/s", "queue": queue}
         found = change("many-acks", scenario({"down": {"rate": "16 Mbit/s"}, "up": up}, *flows), "up", "loss")
         assert (found and found.done) == done
         assert found is None or found.tree["flows"][0]["reverse_path"] == "none"

@@ -385,6 +385,8 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
         return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_other_size(new, then)}"
     if before == after and old["queue"].get("target") != new["queue"].get("target"):
         return f"the target of {TIME}", f"with a target of {TIME}"
+    if before == after and old["queue"].get("ecn") != new["queue"].get("ecn"):
+        return "a queue that drops where .* lives by marks", "with marks"
     if before == after and "overhead" in str(held[0] ^ held[1]):
         layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
         return layer, rf"with overhead .* and \w+ at {name}"
@@ -861,9 +863,10 @@ def _of_parts(effects: Effects, text: str) -> Iterator[str]:
 
 def _of_transfers(effects: Effects, text: str) -> Iterator[str]:
     """The times of transfers, and how many end; times that grow are among the costs, of which two are said."""
-    for times, name in re.findall(rf"([0-9.]+) times as long for a transfer of {NAME}", text):
+    for times in re.finditer(rf"{checkers.TIMES} times as long for a transfer of {NAME}", text):
+        name = times[3]
         own = effects["completion", name]
-        if abs(own["after"] / own["before"] - float(times)) > 6e-3 * float(times):
+        if checkers.wrong_times(times, own):
             yield f"{name} takes {own['after'] / own['before']:.4g} times as long"
     for after, before, name in re.findall(r"([0-9.]+) % in place of ([0-9.]+) % of the transfers of (.*?) end", text):
         own = effects["finished", name]

@@ -834,6 +834,8 @@ def _measure(key: str, name: str) -> Any:
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s)| \[[^]]*\])?"
 SPREAD = r"(?: ± [0-9.]+| \[[0-9., ]+\])?"
 """The interval of a share, before its unit."""
+TIMES = r"(?:(at least |[0-9.e+]+ to )?([0-9.e+]+))"
+"""A factor, at least or between two."""
 
 
 def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None:
@@ -935,6 +937,20 @@ def _half(effect: Mapping[str, Any]) -> float:
     return math.inf if effect["half"] is None else float(effect["half"])
 
 
+def wrong_times(said: re.Match[str], effect: Mapping[str, Any]) -> bool:
+    """Whether a factor that `TIMES` found is not what a change comes to; with its limits where that is uncertain."""
+    before, after, half = effect["before"], effect["after"], _half(effect)
+    last = float(said[2])
+    if half <= 0.1 * abs(after - before) or math.isinf(half):
+        return said[1] is not None or abs(last - after / before) > 6e-3 * last
+    least = after / (before + half)
+    if half >= before:
+        return said[1] != "at least " or abs(last - least) > 0.06 * least
+    most = after / (before - half)
+    first = float((said[1] or "nan").partition(" ")[0])
+    return not (abs(first - least) < 0.06 * least and abs(last - most) < 0.06 * most)
+
+
 OF_WAITS = ("delay_p50", "delay_p99")
 
 
@@ -996,8 +1012,8 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any], streams: Collec
             what, factor, least = "more time for a page", after / before, 1 / 0.78
             stated = re.search(rf"([0-9.]+){SPREAD} % {what}", text)
             if factor > 2:
-                what, times = "times as long for a page", re.search("([0-9.]+) times as long for a page", text)
-                assert times is None or abs(float(times[1]) - factor) < 6e-3 * factor, (text, before, after)
+                what, times = "times as long for a page", re.search(rf"{TIMES} times as long for a page", text)
+                assert times is None or not wrong_times(times, effect), (text, before, after)
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
             stated = re.search(rf"([0-9.]+){SPREAD} % {re.escape(what)}(?!\w)", text)

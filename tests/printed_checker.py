@@ -271,7 +271,8 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The sentence for people: each setting's grade, call and page."""
     (line,) = [line for line in text.splitlines() if line.startswith("For people: ") and "probes beside" not in line]
     body = re.sub(
-        r"\. (?:Cannot tell whether|Now these packets wait in class|These are in the class|Now (?=.* loses? )) ?.*",
+        r"\. (?:Cannot tell whether|Now these packets wait in class|Now packets of |These are in the class|"
+        r"Now (?=.* loses? )) ?.*",
         "",
         line.removeprefix("For people: "),
     ).rstrip(".")

@@ -706,6 +706,10 @@ def test_the_slowest_link_is_tuned_by_default() -> None:
     assert "when long-lived flows start and stop is left out" in said
     assert "the present queue of slow is a shaper to 4 Mbit/s" in said
     assert list(_of_the_file(problem(link(), None, {}, NEED))) == []
+    rows = [{"name": "voice", "flows": ["call"], "queue": "drop-tail"}, {"name": "rest", "queue": "drop-tail"}]
+    bands = scenario.with_({"link.slow.queue": {"scheduler": "prio", "default": "rest", "classes": rows}})
+    said = [str(note) for note in _of_the_file(problem(bands, None, {}, NEED))]
+    assert said[-1] == "a setting takes the place of the present classes of slow (prio: voice and rest)"
 
 
 def test_flows_that_stop_are_there_for_all_of_a_run() -> None:

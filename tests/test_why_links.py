@@ -458,7 +458,7 @@ def test_a_rate_that_repeats_is_measured_over_whole_periods() -> None:
     """A download over 20 and 5 Mbit/s in turn: 126 s of what 2.4 periods had, 131 at the mean rate."""
     rate = {"steps": [["0 s", "20 Mbit/s"], ["10 s", "5 Mbit/s"]], "repeat": "20 s"}
     tree = dict(over({"rate": rate, "queue": {"capacity": "300 packets"}}).canonical)
-    assert [in_periods(tree, seconds) for seconds in (48.4, 40.0, 39.0)] == [60.0, 40.0, 39.0]
+    assert [in_periods(tree, seconds) for seconds in (48.4, 40.0, 39.0, 6.0, 4.0)] == [60.0, 40.0, 40.0, 20.0, 4.0]
     length = needed(tree, "link", 0.72)
     assert length.measured % 20 == pytest.approx(0.0)
     now = people({"now": tree}, "link", length).settings["now"]

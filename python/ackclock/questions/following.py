@@ -123,9 +123,8 @@ def following(lab: Lab, tree: Mapping[str, Any], name: str, present: Measured, s
     rates = [first, *_stepped(link_of(tree, name), tree)]
     shaper = (MIN_RATE_SHARE * min(rates), first, max(rates))
     try:
-        after = lab.measure(
-            f"cake-autorate before {name}", _shaped(tree, name, user, shaper), len(present.numbers), seed
-        )
+        shaped, like = _shaped(tree, name, user, shaper), present.length
+        after = lab.measure(f"cake-autorate before {name}", shaped, len(present.numbers), seed, like=like)
     except AckclockError:
         return None
 

@@ -288,7 +288,7 @@ def people(
         own=own,
         together=together,
         slow=reason == TOO_SLOW,
-        default=default_class(first, [*path, *returning(user)]),
+        default=default_class(first, [*path, *returning(user)], user["priority"]),
         apart=classed_apart(first, name, [*path, *returning(user)]) if shared else (),
         like=_like(first, user),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .causes.shapers import returning
+from .causes.shapers import returning, scheduler
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,22 @@ class Default:
 
     link: str
     name: str
+    """Empty where priorities of packets tell them apart, and not classes."""
     elsewhere: tuple[str, ...]
-    """Flows over this link that other classes ask for."""
+    """Flows over this link that other classes ask for, or whose packets go first."""
 
 
-def default_class(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
+def default_class(tree: Mapping[str, Any], path: Sequence[str], priority: int = 0) -> Default | None:
     """Return the first class on a path that takes what no other asks for, beside others that ask for some flows."""
     for link in tree["link"]:
         queue = link["queue"]
-        if link["name"] not in path or "default" not in queue:
+        if link["name"] not in path:
+            continue
+        if scheduler(link)[0] == "priority":
+            there = [flow for flow in tree["flows"] if link["name"] in flow["path"] and flow["priority"] > priority]
+            if there:
+                return Default(str(link["name"]), "", tuple(str(flow["name"]) for flow in there))
+        if "default" not in queue:
             continue
         asked = [entry for entry in classes(queue) if entry["name"] != queue["default"]]
         elsewhere = [

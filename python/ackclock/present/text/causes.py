@@ -29,6 +29,8 @@ STATEMENTS: Final = {
     "met": "the flows that these meet elsewhere ({names})",
     "unmarked": "{names}, which {have} no ECN at a queue that marks others",
     "with-ecn": "with ECN for {names}",
+    "markless": "a queue that drops where {controls} lives by marks",
+    "with-marks": "with marks",
     "rivals": "{controls} of {names} at {links}",
     "one-control-for": "with {control} for {names}",
     "target": "the target of {target:time}",

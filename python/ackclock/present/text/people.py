@@ -124,6 +124,8 @@ def _class(people: People) -> str:
     if people.default is None:
         return ""
     at = people.default
+    if not at.name:
+        return f" Now packets of {listed(at.elsewhere)} go before these at {at.link}, by their priority."
     have, own = ("has a class", "its own") if len(at.elsewhere) == 1 else ("have classes", "their own")
     return (
         f" Now these packets wait in class {at.name} of {at.link}, the default; {listed(at.elsewhere)} {have} of {own}."

@@ -108,7 +108,7 @@ def _of_one_run(balance: Balance) -> str:
 
     def said(effect: Effect) -> str:
         if effect.after > MANIFOLD * effect.before:
-            return f"{number(effect.after / effect.before)} times the goodput of {effect.subject}"
+            return f"{_factor(effect)} times the goodput of {effect.subject}"
         part = _part(replace(effect, half=0.0))
         return f"{part} {'less' if effect.change < 0 else 'more'} goodput of {effect.subject}"
 
@@ -204,6 +204,16 @@ def _part(effect: Effect) -> str:
     return f"{interval(100 * part, 100 * half, 'number')} %"
 
 
+def _factor(effect: Effect) -> str:
+    """How many times as much there is, or between which numbers of times where the interval of the change is wide."""
+    if effect.half <= WIDE * abs(effect.change) or math.isinf(effect.half):
+        return number(effect.after / effect.before)
+    least = f"{effect.after / (effect.before + effect.half):.2g}"
+    if effect.half >= effect.before:
+        return f"at least {least}"
+    return f"{least} to {effect.after / (effect.before - effect.half):.2g}"
+
+
 def _effect(effect: Effect) -> str:
     """A change in words."""
     apart, less = abs(effect.change), "less" if effect.change < 0 else "more"
@@ -215,12 +225,12 @@ def _effect(effect: Effect) -> str:
         if effect.before <= 0:
             return "throughput, of which there is none now"
         if effect.after > MANIFOLD * effect.before:
-            return f"{number(effect.after / effect.before)} times the throughput"
+            return f"{_factor(effect)} times the throughput"
         return f"{_part(effect)} {less} throughput"
     if effect.key in TIMES:
         what = "a page" if effect.key == "page" else f"a transfer of {effect.subject}"
         if effect.after > TWICE * effect.before:
-            return f"{number(effect.after / effect.before)} times as long for {what}"
+            return f"{_factor(effect)} times as long for {what}"
         return f"{_part(effect)} {less} time for {what}"
     if effect.key == "finished":
         return f"{share(effect.after)} in place of {share(effect.before)} of the transfers of {effect.subject} end"
@@ -228,7 +238,7 @@ def _effect(effect: Effect) -> str:
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"{WITHIN[effect.key].format(effect.subject)} within {within}{_apart(effect, _time)}"
     if effect.key == "goodput" and effect.after > MANIFOLD * effect.before > 0:
-        return f"{number(effect.after / effect.before)} times the goodput of {effect.subject}"
+        return f"{_factor(effect)} times the goodput of {effect.subject}"
     if effect.key == "goodput":
         return f"{_part(effect)} {less} goodput of {effect.subject}"
     if effect.key == "jain":

@@ -45,6 +45,7 @@ STATEMENTS: Final = {
         "the present queue of {link} is a shaper to {rate:rate}; a setting takes its place and is for the line's "
         "{line:rate}, and so are the parts of the link that are used"
     ),
+    "classes": "a setting takes the place of the present classes of {link} ({kind}: {classes})",
     "short": (
         "packet runs{where} measure {measured:time} instead of {needed:time} ({reason}): longer ones may say otherwise"
     ),

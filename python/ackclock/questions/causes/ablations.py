@@ -21,6 +21,7 @@ from ...core.scenario import Scenario, link_of
 from ...core.statement import state
 from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
+from ..without_ecn import without_ecn
 from . import loads, shapers
 from .edits import control, faster, keep, least_rate, like, over, set_control, sized, with_queue
 from .measures import UNRESPONSIVE
@@ -47,6 +48,10 @@ SLOWER: Final = 10
 Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses, and by
 which other links are faster to see whether these hold back.
 """
+EACH: Final = 20
+"""A buffer loses little with room for so many packets of each flow: 1 % is some 12 of Reno's in a round trip ..."""
+SHORT_WAIT: Final = 0.01
+"""... and may be enlarged to that for waits that nobody calls long, s."""
 NO_LOAD: Final = 0.02
 """Streams of less than this part of a link's rate are no load."""
 SERVED: Final = 2
@@ -351,6 +356,21 @@ def _unmarked(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "unmarked", "with-ecn", names=_names(there), have="has" if len(there) == 1 else "have")
 
 
+def _markless(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let a queue mark, and give ECN to its flows, where it drops the packets of controls that live by marks."""
+    changed = copy.deepcopy(tree)
+    queue = link_of(changed, name)["queue"]
+    there = [flow for flow in over(changed, name) if "congestion" in flow]
+    lives = without_ecn({str(flow["name"]): flow["congestion"] for flow in there})
+    if symptom != "loss" or queue.get("ecn") is not False or not lives:
+        return None
+    queue["ecn"] = True
+    for flow in there:
+        flow["ecn"] = flow["ecn"] or flow["name"] in {own.name for own in lives}
+    controls = listed(dict.fromkeys(own.control for own in lives))
+    return _said(changed, "markless", "with-marks", controls=controls)
+
+
 def _met_elsewhere(tree: Tree, name: str) -> list[Tree]:
     """Return the endless flows that those over a link, or some of them, meet elsewhere, and not here."""
     places = {place for flow in bulk(tree, name) for place in flow["path"]}
@@ -459,20 +479,12 @@ def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
 
 
 def _leave_classes(queue: Tree, gone: Collection[str]) -> None:
-    """Take flows out of the classes of a queue; one that asks for nothing else goes, too."""
-    if "classes" not in queue:
-        return
-    kept = []
-    for row in queue["classes"]:
-        asked = row.get("flows", [])
-        if asked:
-            row["flows"] = [name for name in asked if name not in gone]
+    """Take flows out of the classes of a queue; these stay: what they are promised, no other may borrow."""
+    for row in queue.get("classes", []):
+        if "flows" in row:
+            row["flows"] = [name for name in row["flows"] if name not in gone]
         _leave_classes(row, gone)
         _leave_classes(row.get("queue", {}), gone)
-        emptied = (asked and not row["flows"]) or row.get("classes") == []
-        if not emptied or row.get("dscp") or row["name"] == queue.get("default"):
-            kept.append(row)
-    queue["classes"] = kept
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -534,7 +546,10 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
         return _resized(tree, name, wanted)
     if symptom == "unfair" or not _plain_queue(tree, name):
         return None
-    wanted = max(1.5 * rtt, 30 * 8 * packet / bits(link_of(tree, name)))
+    sending = 8 * packet / bits(link_of(tree, name))
+    wanted = max(1.5 * rtt, 30 * sending)
+    if symptom == "loss":  # each flow has some packets in it
+        wanted = max(wanted, min(EACH * sending * sum(int(flow["count"]) for flow in bulk(tree, name)), SHORT_WAIT))
     if not whole < wanted / 1.5:
         return None
     return _resized(tree, name, wanted)
@@ -727,6 +742,7 @@ SPECIFIC: Final = (
     LinkAblation("ack-path", _acks),
     LinkAblation("many-acks", _many_acks),
     LinkAblation("no-ecn", _unmarked),
+    LinkAblation("markless", _markless),
     LinkAblation("absence", _absence),
     LinkAblation("application", _application),
     LinkAblation("unresponsive", _cross),

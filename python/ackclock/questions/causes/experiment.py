@@ -26,7 +26,7 @@ from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import behind_policer, spare
 from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
-from .sentences import Evidence, Sentence
+from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
 from .starving import Relief, classes_that_wait, falling_short, least_of, relief, starved_too, starving
 from .symptoms import (
@@ -39,6 +39,7 @@ from .symptoms import (
     Symptom,
     applies,
     concerns,
+    just_above,
     slight,
     wait_limit,
 )
@@ -277,6 +278,8 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     while True:
         evidence = _evidence(present, symptom)
         answer = evidence.decided and present.enough and present.steady(symptom)
+        if present.factor == 1 and just_above(symptom, evidence) and lab.length is None and not fixed:
+            answer = answer and lab.hopeless(tree, WHY.longer[1], present.numbers, least)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit and not fixed
         if answer and not (open_ and (same or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
@@ -551,7 +554,9 @@ def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
 def _start_lasts(lab: Lab, present: Measured, symptom: Symptom) -> bool:
     """Whether runs as long as a setting needs had another value of a symptom than those that decided, decidedly."""
     first = min(lab.presents, key=lambda runs: runs.factor)
-    then, now = first.of(symptom), present.of(symptom)
+    values = [symptom.value(own) for own in first.numbers]
+    # by their seeds: over their time a start that lasts is what differs
+    then, now = interval(values) if len(values) > 1 else first.of(symptom), present.of(symptom)
     return first.factor < present.factor and abs(then.mean - now.mean) > max(then.half + now.half, MOVES * now.mean)
 
 

@@ -18,7 +18,7 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY
 from .measures import Numbers, longest_wait, numbers
-from .scales import CYCLES, Length, in_cycles, lasting, needed, once, pace, timed
+from .scales import CYCLES, Length, in_cycles, in_periods, lasting, needed, once, pace, timed
 from .sentences import interval
 from .symptoms import Measured
 
@@ -230,6 +230,7 @@ class Lab:
         """Run a setting for whole cycles of the link's queue, as its first run has them, if it is `free` to."""
         if free and self.length is None and not self.once(tree):
             whole = in_cycles(length, self._runs(tree, length, 1, first, traces)[self.link][0].cycle)
+            whole = replace(whole, measured=in_periods(tree, whole.measured))
             length = whole if whole.total * seeds * pace(tree) <= self.budget else length
         return length, self._runs(tree, length, seeds, first, traces)
 

@@ -26,6 +26,8 @@ MIN_ROUND_TRIPS: Final = 100
 """Round trips that a measured time must hold."""
 CYCLES: Final = 3
 """Sawtooth cycles that a measured time must hold."""
+LONG_PERIOD: Final = 4.0
+"""A period of a rate is measured as a whole where it is no longer than so many times what is needed otherwise."""
 NEARLY: Final = 1.2
 """Whole cycles are enough where a measured time is to be no more than so many times as long."""
 PROBES: Final = 2.2
@@ -190,11 +192,11 @@ def _schedules(tree: Mapping[str, Any]) -> list[tuple[str, tuple[list[tuple[floa
 
 def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
     """
-    Return a time, longer by a part of a period where it has two or more of a rate that repeats.
+    Return a time, longer so that it has whole periods of a rate that repeats, if one is not too long.
 
     With a part of one its mean rate would be that of the steps that happen to be in it.
     """
-    periods = [period for _, (_, period) in _schedules(tree) if 2 * period <= seconds]
+    periods = [period for _, (_, period) in _schedules(tree) if period <= LONG_PERIOD * seconds]
     longest = max(periods, default=0.0)
     return longest * math.ceil(seconds / longest - 1e-9) if longest else seconds
 

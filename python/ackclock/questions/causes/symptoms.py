@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOVES: Final = 0.1
 """A symptom whose halves differ by more than this part of it is measured for longer."""
+JUST: Final = 1.25
+"""A symptom whose interval ends below this many times its limit is measured again, for longer."""
 AHEAD: Final = 2.0
 """A number that moves while it is measured is extrapolated by this factor."""
 STREAM_LOSS: Final = 1e-3
@@ -179,6 +181,11 @@ def slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> b
     narrower = evidence.half * math.sqrt(now.seeds * now.longer / (more.seeds * more.longer))
     little = evidence.value + evidence.half <= SLIGHT * evidence.limit
     return symptom.key == "stream" and little and narrower > abs(evidence.value - evidence.limit)
+
+
+def just_above(symptom: Symptom, evidence: Evidence) -> bool:
+    """Whether a wait, losses or idle times are above their limit by so little that longer runs may say otherwise."""
+    return symptom.key in IN_TIME and evidence.limit < evidence.value < JUST * evidence.limit + evidence.half
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
 from ...core.units import Span, count_of, rate_text, read_quantity, span_of
 from ...experiment.sequential import TUNE
-from ..causes.shapers import RIGHT, held
+from ..causes.shapers import RIGHT, held, scheduler
 from ..endpoint_style import styled
 from ..phases import beginnings
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
@@ -677,6 +677,9 @@ def _of_the_file(question: Problem) -> Iterator[Statement]:
     rate = held(link)
     if rate is not None and rate < question.bits:
         yield state("tune.held", link=question.link, rate=rate, line=question.bits)
+    if rows := link["queue"].get("classes"):
+        named = listed([str(row["name"]) for row in rows])
+        yield state("tune.classes", link=question.link, classes=named, kind=scheduler(link)[0])
 
 
 def _key(point: Mapping[str, float]) -> _Point:

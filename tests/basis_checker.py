@@ -27,6 +27,7 @@ CAUSES = {
     "rivals": r"\w+ of .* at |the flows that these meet elsewhere",
     "target": "the target of",
     "no-ecn": "no ECN at a queue that marks others",
+    "no-lender": "classes of htb that cannot borrow",
     "markless": "a queue that drops where .* lives by marks",
     "access": "access links",
     "elsewhere": "which the same flows cross",

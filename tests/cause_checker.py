@@ -346,9 +346,7 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         those = re.escape(listed(dict.fromkeys(own["link"] for own in now["change"] if own.get("link") in gone)))
         yield rf"the later (?:rate and delay|rate|delay) of {those}", f"with {those} as at first"
     # a queue that holds back is taken away, and its rate stays
-    faster = [
-        old for old, new in pairs if old["rate"] != new["rate"] and abs(_rate(new) - _rate(old)) > 1e-6 * _rate(old)
-    ]
+    faster = [old for old, new in pairs if old["rate"] != new["rate"] and _rate(new) > (1 + 1e-6) * _rate(old)]
     steady = [
         new
         for old, new in pairs
@@ -385,6 +383,8 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
         return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_other_size(new, then)}"
     if before == after and old["queue"].get("target") != new["queue"].get("target"):
         return f"the target of {TIME}", f"with a target of {TIME}"
+    if before == after == "htb" and len(new["queue"]["classes"]) < len(old["queue"]["classes"]):
+        return "classes of htb that cannot borrow from each other", "with a class above them that lends"
     if before == after and old["queue"].get("ecn") != new["queue"].get("ecn"):
         return "a queue that drops where .* lives by marks", "with marks"
     if before == after and "overhead" in str(held[0] ^ held[1]):

@@ -13,8 +13,11 @@ FULL = 1500
 
 
 def held(queue: Mapping[str, Any]) -> list[str]:
-    """The rates at which CAKE or a token bucket filter lets full packets out of a queue."""
+    """The rates at which CAKE, a token bucket filter or the classes of an HTB let full packets out of a queue."""
     scheduler = _scheduler(queue)
+    if scheduler["kind"] == "htb":  # classes without a parent borrow from nobody
+        least = [min(_number(row[key]) for key in ("rate", "ceil") if row[key] != "rate") for row in queue["classes"]]
+        return [f"{sum(least):.12g} bit/s"]
     key = {"cake": "bandwidth", "tbf": "rate"}.get(scheduler["kind"], "none")
     if scheduler.get(key, "unlimited") == "unlimited":
         return []

@@ -58,6 +58,8 @@ FILLS: Final = 2.0
 """Packets wait far longer at a link if half of them wait for so many times as long."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
+HASTY: Final = 2.0
+"""An interval of CoDel shorter than the one for its round trips by more than this factor is set anew."""
 IN_LINUX: Final = (
     "reno", "cubic", "bic", "westwood", "highspeed", "hybla", "htcp", "vegas", "nv", "veno", "scalable", "lp", "yeah",
     "illinois", "dctcp", "cdg", "bbr",
@@ -163,7 +165,7 @@ def other_queue(
         if name not in queues:
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
             settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
-    title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
+    title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake or _anew(tree, queues)
     fills = tuple(name for name in lab.also if name not in rtts and _fills(present, after, name))
     remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), title, fills=fills)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
@@ -312,7 +314,9 @@ def _queues(
             if _elsewhere(link, fair) and before:
                 queues[name] = {**fair, "scheduler": {**fair["scheduler"], "bandwidth": _below(rate)}}
                 parts[name] = SHAPED
-        elif shapers.managed(link["queue"]) and not _slack(link["queue"], carried(link), rtt, packet_size(tree, name)):
+        elif shapers.managed(link["queue"]) and not _ill_set(
+            link["queue"], carried(link), rtt, packet_size(tree, name)
+        ):
             continue
         elif (inner := _fair_leaves(link, rtt, packet_size(tree, name))) is not None:
             queues[name] = inner
@@ -410,6 +414,14 @@ def _title(queues: Collection[Mapping[str, Any]]) -> str:
     hosts = any("isolation" in queue["scheduler"] for queue in others)
     name = "CAKE by host" if hosts else "CAKE with an ACK filter"
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
+
+
+def _anew(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> str:
+    """Name the setting of FQ-CoDel where a link alone has another one now."""
+    alike = [
+        queue for name, queue in queues.items() if shapers.scheduler(link_of(tree, name))[0] == queue.get("scheduler")
+    ]
+    return str(state("remedies.anew", **alike[0])) if len(alike) == len(queues) == 1 else ""
 
 
 def _averaged_at(
@@ -709,10 +721,18 @@ def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:
     return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
 
 
-def _slack(queue: Mapping[str, Any], bits: float, rtt: float, packet: float) -> bool:
-    """Whether the queues of flows have a target above that of FQ-CoDel, as FQ-PIE's default of 15 ms."""
-    wanted = _core.quantity(_fq_codel(bits, rtt, packet)["target"])[0]
-    return "target" in queue and bool(_core.quantity(queue["target"])[0] > wanted)
+def _ill_set(queue: Mapping[str, Any], bits: float, rtt: float, packet: float) -> bool:
+    """
+    Whether the queues of flows have a target above that of FQ-CoDel, as FQ-PIE's default of 15 ms, or too short a time.
+
+    CoDel that waits for a small part of a round trip for its senders to slow down drops far too often for them.
+    """
+    wanted = {
+        key: _core.quantity(value)[0] for key, value in _fq_codel(bits, rtt, packet).items() if key != "scheduler"
+    }
+    here = {key: _core.quantity(queue[key])[0] for key in wanted if key in queue}
+    hasty = queue.get("aqm") == "codel" and here["interval"] < wanted["interval"] / HASTY
+    return hasty or bool(here.get("target", 0.0) > wanted["target"])
 
 
 def _rounded(seconds: float) -> str:

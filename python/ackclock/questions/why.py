@@ -29,7 +29,8 @@ from ..core.statement import state
 from ..core.units import seconds_of, time
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
-from .causes.experiment import Diagnosis, Finding, chosen, diagnose
+from .causes.experiment import Diagnosis, chosen, diagnose
+from .causes.findings import Finding
 from .causes.lab import Lab, RunCache
 from .causes.measures import Numbers, known, numbers
 from .causes.remedy import Effect, Preference

@@ -57,6 +57,7 @@ STATEMENTS: Final = {
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "shaper-set-policed": "The shaper at {links} set to {part:.0%} of what {kept} lets through",
     "shaper-and": "{shaper} and {queue} at {links}",
+    "anew": "FQ-CoDel with target {target} and interval {interval}",
     "no-classes": "{queue} without the present classes",
     "as-now": "as now; {queue} at {links}",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",

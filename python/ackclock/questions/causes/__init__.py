@@ -15,7 +15,8 @@ what a sentence is. `why`, `compare`, `tune`, reports and the page use these and
 
 from ...core._words import called
 from .ablations import GENERAL, OTHERS, SPECIFIC
-from .experiment import Cause, Diagnosis, Finding, chosen, diagnose
+from .experiment import Diagnosis, chosen, diagnose
+from .findings import Cause, Finding
 from .lab import Lab
 from .measures import Numbers, numbers
 from .scales import Length, needed

@@ -74,9 +74,14 @@ class LinkAblation:
         return Ablation(self.key, lambda tree: self.apply(tree, name, symptom))
 
 
+def _across(tree: Tree, name: str) -> list[Tree]:
+    """Return the classes of flows whose data cross a link, or without any those whose ACKs do."""
+    return over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
+
+
 def _rtt(tree: Tree, name: str) -> float:
     """Mean of the base round trips over a link, or of the flows whose ACKs alone cross it, s."""
-    there = over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
+    there = _across(tree, name)
     values = [sum(rtts) / len(rtts) for flow in there if (rtts := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
 
@@ -87,7 +92,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = shapers.crossed(over(tree, name))
+        crossed = shapers.crossed(_across(tree, name))
         there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None
@@ -108,7 +113,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
 def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
     """Let the links that the flows over a link cross keep the rate and the delay that they have at first."""
     del symptom
-    crossed = shapers.crossed(over(tree, name))
+    crossed = shapers.crossed(_across(tree, name))
     later: dict[str, set[str]] = {}
     kept = []
     for change in tree.get("change", []):
@@ -290,7 +295,7 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
             flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / times), 1)} B"
         else:
             flow["reverse_path"] = [place for place in flow["reverse_path"] if place != name] or "none"
-    wanting = state("causes.wanting", wanted=part * bits(link_of(tree, name))) if part > 1 else ""
+    wanting = state("causes.wanting", wanted=part * shapers.leaves(link_of(tree, name))) if part > 1 else ""
     wanting = wanting or (state("causes.taking-places") if crowd else "")
     done = "small-acks" if small else "acks-elsewhere"
     size = "a tenth" if times == SLOWER else f"1/{times}"
@@ -325,14 +330,16 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
     """All endless flows get the control of one class: of the commonest, or of another."""
 
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        if symptom not in ("unfair", "hosts"):  # else one of them does it alone, which `_control` takes away
+        if symptom not in ("unfair", "hosts", "loss"):  # else one of them does it alone, which `_control` takes away
             return None
         count: Counter[str] = Counter()
         for flow in bulk(tree, name):
             count[control(flow)] += int(flow["count"])
         if len(count) < 2 or place >= len(count):  # noqa: PLR2004
             return None
-        kind = count.most_common()[place][0]
+        # BBR's losses are others with each seed
+        kinds = sorted(dict(count.most_common()), key=lambda kind: symptom == "loss" and "bbr" in kind)
+        kind = kinds[place]
         chosen = next(flow for flow in bulk(tree, name) if control(flow) == kind)
         changed = copy.deepcopy(tree)
         for flow in bulk(changed, name):
@@ -606,6 +613,19 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, cause, "drop-tail", queue=here, room=room(changed, name))
 
 
+def _no_lender(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Put the classes of an HTB that borrow from nobody below one that lends."""
+    kind, _ = shapers.scheduler(link_of(tree, name))
+    changed = copy.deepcopy(tree)
+    queue = link_of(changed, name)["queue"]
+    if symptom != "idle" or kind != "htb" or len(queue["classes"]) < 2:  # noqa: PLR2004  a pair
+        return None
+    rate = f"{shapers.held(link_of(tree, name)):.12g} bit/s"
+    rows = [{**row, "ceil": rate} for row in queue["classes"]]
+    queue["classes"] = [{"name": f"above {listed([row['name'] for row in rows])}", "rate": rate, "classes": rows}]
+    return _said(changed, "no-lender", "with-lender")
+
+
 def _target(tree: Tree, name: str, symptom: str) -> Change | None:
     """Give an AQM that holds the wait at a long target the one of FQ-CoDel."""
     queue, changed = link_of(tree, name)["queue"], copy.deepcopy(tree)
@@ -727,6 +747,7 @@ SPECIFIC: Final = (
     LinkAblation("link-layer", _overhead),
     LinkAblation("shaper", _shaper),
     LinkAblation("by-host", _hosts),
+    LinkAblation("no-lender", _no_lender),
     LinkAblation("tunnel", _tunnel),
     LinkAblation("policer", _wire("policer", "a policer")),
     LinkAblation("wire-loss", _wire("loss", "losses on the wire")),

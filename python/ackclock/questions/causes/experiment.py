@@ -8,20 +8,20 @@ the cause is "not found". All runs use the same seeds, so that differences are p
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from ...core._words import listed, within
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
-from ...core.statement import Statement, state
-from ...core.units import index_within, share, share_within, time_within
+from ...core.statement import state
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, with_clear_way_back
 from .edits import sized
+from .findings import LITTLE, Cause, Finding, sentence
 from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import behind_policer, spare
@@ -33,7 +33,6 @@ from .symptoms import (
     AHEAD,
     MOVES,
     SHARES,
-    STREAM_LOSS,
     SYMPTOMS,
     Measured,
     Symptom,
@@ -46,8 +45,6 @@ from .symptoms import (
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
-LITTLE: Final = 0.2
-"""Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
 NEAR: Final = 1.2
 """A mean below this many times the limit, whose interval holds the limit, may be below it in longer runs."""
 EVENNESS_FACTOR: Final = 2.0
@@ -58,6 +55,8 @@ CONVERGING: Final = 8
 """... which is so many times as long at least: three flows of Scalable TCP take ten minutes to share evenly."""
 MOST_END: Final = 0.5
 """Where fewer than this part of the transfers of a class come to their end, that is said."""
+MIXED: Final = "mixed-controls"
+"""Key of several congestion controls over a link."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 LASTING: Final = (*ENDLESS, "http")
@@ -68,41 +67,6 @@ CARRIED_BACK: Final = 0.25
 """... and those over the way of their ACKs, which get less where the flows of the link get more."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again."""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Something whose ablation removes a symptom."""
-
-    key: str
-    """Key of the vocabulary; two joined by "+" where it takes both."""
-    words: str
-    done: str
-    """The change that removed it."""
-    evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A symptom, and what causes it."""
-
-    symptom: str
-    evidence: Evidence
-    causes: tuple[Cause, ...]
-    """Causes in the path and its traffic first; each alone removes the symptom."""
-    tried: tuple[str, ...]
-    """Keys of everything that was taken away."""
-    vain: tuple[str, ...]
-    """Changes, each alone, that leave the symptom."""
-    pairs: int
-    """Pairs of changes that were made at once."""
-    untried: tuple[str, ...] = ()
-    """
-    Changes of which the runs do not tell what they leave; where one of the path is the cause, those of its others alone
-    that were run.
-    """
-    emptied: tuple[str, ...] = ()
-    """Changes that end the symptom as the flows leave the link, or the way of their ACKs: they prove nothing."""
 
 
 @dataclass(frozen=True)
@@ -426,8 +390,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
-    told, emptied, undecided, forced = set(), list[str](), dict[str, str](), set[str]()
-    vain, joint = list[str](), list[str]()
+    told, forced, undecided = set(), set[str](), dict[str, str]()
+    emptied, vain, joint = list[str](), list[str](), list[str]()
     # shares move for long, and so may a start: compared as late
     like = present.length if symptom.key in SHARES or _start_lasts(lab, present, symptom) else None
 
@@ -441,6 +405,12 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if cause is not None and _emptied(lab, tree, present, cause):
             emptied.extend([cause.done] * (not candidate.joint))
             told.add(candidate.key)
+            return Verdict.KEEPS, None
+        if (
+            cause is not None
+            and cause.key == MIXED
+            and not _none_alone(lab, tree, candidate, symptom, before, seed, like)
+        ):
             return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
             vain.append(str(state("causes.half-buffer")))
@@ -460,13 +430,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         open_ = undecided if of_path else short | undecided
         left = tuple(done for done, key in open_.items() if key not in keys)
         tried = tuple(key for key in names if key in told or key not in {*short.values(), *undecided.values()})
-        in_vain = tuple(dict.fromkeys(vain))
-        return Finding(symptom.key, worst, there, tried, in_vain, len(joint), left, tuple(dict.fromkeys(emptied)))
-
-    def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
-        # other flows elsewhere are one thing, however it is taken away
-        there = {own.key: own for own in ablations if own.apply(tree) is not None and own.key != "rivals"}
-        return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
+        in_vain, left_empty = (tuple(dict.fromkeys(changes)) for changes in (vain, emptied))
+        return Finding(symptom.key, worst, there, tried, in_vain, len(joint), left, left_empty)
 
     for ablations in (specific, others, general):
         if ablations is general and clear is not None:
@@ -474,7 +439,7 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             if judged and judged[0] is Verdict.REMOVES:
                 return answer([judged[1]], of_path=True)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
-        causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
+        causes = alone.of(Verdict.REMOVES) or _two(ablations, tree, judge).of(Verdict.REMOVES)
         divided = bool(link_of(tree, lab.link)["queue"].get("classes"))
         rest, instead = _further({cause.key for cause in causes if cause}, symptom, others, general, divided=divided)
         if ablations is not general and rest:
@@ -485,7 +450,26 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     idle = symptom.key == "idle" and spare(present.numbers, present.beside, tree, lab.link)
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
-    return answer(two(rest).of(Verdict.REMOVES))
+    return answer(_two(rest, tree, judge).of(Verdict.REMOVES))
+
+
+def _none_alone(
+    lab: Lab, tree: Tree, one: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None
+) -> bool:
+    """Whether any other control for all removes a symptom as `one` does: else flows of one have it by themselves."""
+    if symptom.key in SHARES:
+        return True
+    rest = applied([own for own in _ablations(SPECIFIC, lab.link, symptom) if own.key == MIXED], tree)
+    tries = (_try(lab, own, symptom, before, seed, like) for own in rest if own.change.done != one.change.done)
+    return all(verdict is Verdict.REMOVES for verdict, _ in tries)
+
+
+def _two(
+    ablations: Sequence[Ablation], tree: Tree, judge: Callable[[Ablated], tuple[Verdict, Cause | None] | None]
+) -> Search[Cause | None]:
+    """Take away two things at once; other flows elsewhere are one thing, however it is taken away."""
+    there = {own.key: own for own in ablations if own.apply(tree) is not None and own.key != "rivals"}
+    return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
 
 
 def _further(
@@ -706,63 +690,6 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     if look.enough and all(value < DOSE * before for value in _with_halves(look, symptom)):
         return True
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
-
-
-def sentence(finding: Finding, link: str, adds: object = "", *, mean: object = "", more: bool = False) -> Sentence:
-    """
-    Put a finding into words.
-
-    `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
-    `mean` says of how many streams a loss is the mean, and `more` whether longer runs may be had.
-    """
-    symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
-    value = _shown(finding.evidence, symptom)
-    most = "" if mean else "up to "
-    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds, mean=mean, most=most)
-    if not finding.causes:
-        text = state("causes.not-found", head=head, tried=_tried(finding))
-    else:
-        parts = [f"{cause.words} ({cause.done}: {_left(cause.evidence[0], symptom)})" for cause in finding.causes]
-        case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
-        text = state(f"causes.{case}", head=head, causes=listed(parts))
-    if finding.untried:
-        text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
-    if finding.emptied and all(JOINT in cause.key for cause in finding.causes):
-        text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
-    numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
-    numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
-    evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
-    return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
-
-
-def _tried(finding: Finding) -> Statement | str:
-    """Return the changes that left the symptom."""
-    if not finding.vain:
-        return ""
-    pairs = state("causes.two-at-once") if finding.pairs else ""
-    return state("causes.tried", tried="; ".join(finding.vain), pairs=pairs)
-
-
-def _left(evidence: Evidence, symptom: Symptom) -> str:
-    """
-    Say how much of a symptom is left without a cause: of waits and of parts of packets or time only what was decided.
-
-    With another setting flows may move together for as long as a run, and wait, lose or idle otherwise for good.
-    """
-    if symptom.key in SHARES:
-        return _shown(evidence, symptom)
-    below = evidence.value + evidence.half <= evidence.limit
-    return str(state("causes.below", limit=symptom.show(evidence.limit if below else LITTLE * evidence.before)))
-
-
-def _shown(evidence: Evidence, symptom: Symptom) -> str:
-    """A value, with its interval where that is wider than a hundredth of it and is not shown as zero."""
-    if symptom.key in SHARES:
-        return index_within(1 - evidence.value, evidence.half)
-    text, half = symptom.show(evidence.value), symptom.show(evidence.half)
-    if not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
-        return text
-    return (share_within if symptom.show is share else time_within)(evidence.value, evidence.half)
 
 
 def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:

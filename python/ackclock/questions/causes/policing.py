@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.scenario import link_of
 from ...core.statement import state
 from .measures import known
-from .scales import bits, bulk, carried, policed
+from .scales import bits, bulk, carried, policed, quantities
+from .shapers import held, scheduler
 
 if TYPE_CHECKING:
     from ...core.statement import Statement
     from .measures import Numbers
 
+NEARLY_ALL: Final = 0.99
+"""A shaper that lets through less than this part of a line is what idle times are of."""
 FULL: Final = 0.85
 """A policer's rate is used if this part of it is."""
 SPARE: Final = 0.8
@@ -31,9 +34,14 @@ def used_of_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str)
 
 
 def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
-    """Say which part of a policer's rate is used, where one before a link lets less through than that carries."""
+    """Say which part of a policer's rate is used, or of which rate of a shaper, if these let through less."""
     link, used = link_of(tree, name), used_of_policer(runs, tree, name)
-    return "" if used is None else state("causes.policed", rate=carried(link), used=min(used, 1.0))
+    if used is not None:
+        return state("causes.policed", rate=carried(link), used=min(used, 1.0))
+    let, line = held(link), quantities(link["rate"])
+    less = let is not None and len(line) == 1 and let < NEARLY_ALL * line[0]
+    of_let = min(known(runs, "utilization").mean, 1.0)
+    return state("causes.held", rate=let, queue=scheduler(link)[0], used=of_let) if less else ""
 
 
 def full(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:

@@ -144,7 +144,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     }
     if _filters_acks(run, runs):
         judged.pop("loses-much")  # ACKs that are needless are no losses
-    if set(kinds) & {"bulk", "app-limited"}:
+    if "bulk" in kinds or ("app-limited" in kinds and _short_of(runs, key, over)):
         judged["stands-idle"] = (_idle, idle_limit(run._scenario, runs.link, _bits(run, runs)), "stands idle")
     if greedy > 1:
         judged["shares-unevenly"] = (_uneven, 0.2, "share evenly")
@@ -156,6 +156,18 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
             assert not mean > limit * (1 + CLOSE) + _at_ends(what, run, runs), (
                 f"{part['link']}: {predicate} is not said: {mean:.4g} > {limit:.4g}"
             )
+
+
+def _short_of(runs: _Runs, key: str, over: list[dict[str, Any]]) -> bool:
+    """Whether an application gets less than nine tenths of what it would send."""
+    for entry in over:
+        if entry["traffic"]["kind"] == "app-limited":
+            rates = re.findall(r"[0-9.e+]+ [kMG]?bit/s", str(entry["traffic"]["rate"]))
+            wants = int(entry["count"]) * sum(float(ac._core.quantity(text)[0]) for text in rates) / len(rates)
+            gets = [run.flows["goodput"][run.flows["class"] == entry["name"]].sum() for run in runs.of(key)]
+            if sum(gets) / len(gets) < 0.91 * wants:
+                return True
+    return False
 
 
 def _directions(answer: dict[str, Any], runs: _Runs) -> None:
@@ -912,7 +924,7 @@ def _longest_trip(scenario: Mapping[str, Any], link: str) -> float:
 def _threatens(effect: Mapping[str, Any], perhaps: str, sentence: dict[str, Any]) -> None:
     """Whether what may be far worse is said to be, and nothing else."""
     before, after, half = effect["before"], effect["after"], _half(effect)
-    phrase = {"delay_p50": "more median delay", "delay_p99": "more at the 99th", "loss": r"lost(?! of a stream)"}
+    phrase = {"delay_p50": "more median delay", "delay_p99": "more at the 99th", "loss": r"lost(?! of streams)"}
     if effect["key"] not in phrase:
         return
     said = re.search(phrase[effect["key"]], perhaps) is not None
@@ -1102,7 +1114,7 @@ def _named(
                 _near(float(wide[1]), abs(apart), sentence, 6e-3)
                 _near(float(wide[2]), half, sentence, 6e-3)
     if key in ("loss", "stream_loss"):
-        own = r"lost of streams" if key == "stream_loss" else r"lost(?! of a stream)"
+        own = r"lost of streams" if key == "stream_loss" else r"lost(?! of streams)"
         said = re.search(rf"([0-9.]+) % in place of ([0-9.]+) % {own}", text)
         matters = abs(apart) > 0.0011 and not 0.78 * before < after < before / 0.78
         if said is None and matters and half <= 0.9 * abs(apart) and key == "stream_loss":

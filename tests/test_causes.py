@@ -34,7 +34,6 @@ from ackclock.questions.causes import (
     shapers,
     symptoms,
 )
-from ackclock.questions.causes import findings as found_causes
 from ackclock.questions.causes import lab as laboratory
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.edits import sized
@@ -114,7 +113,7 @@ def test_a_change_that_empties_the_link_proves_nothing(monkeypatch: pytest.Monke
     assert "that it ends with a buffer of 4.8 ms" in said
     assert said.endswith("proves nothing, as the flows send less than half as much then.")
     found = replace(finding, causes=(causes.Cause("control", "CUBIC", "with Vegas", (finding.evidence,)),))
-    assert "proves nothing" not in found_causes.sentence(found, "down").text  # beside another cause it only confuses
+    assert "proves nothing" not in experiment.sentence(found, "down").text  # beside another cause it only confuses
     assert cause_checker.wrong(answer.json()) == []
 
 
@@ -844,10 +843,10 @@ def test_what_was_tried_in_vain_is_named() -> None:
     (finding,) = (entry for entry in diagnose(scenario).findings if entry.symptom == "delay")
     assert finding.vain == ("with half the buffer",), "a wait that half the buffer leaves is not the buffer's"
     assert [cause.key for cause in finding.causes] == ["arrivals"]
-    said = found_causes.sentence(replace(finding, causes=()), "bottleneck").text
+    said = experiment.sentence(replace(finding, causes=()), "bottleneck").text
     assert said.endswith("; cause not found (tried in vain: with half the buffer).")
     two = replace(finding, causes=(), vain=("with A", "with B"), pairs=1)
-    said = found_causes.sentence(two, "bottleneck").text
+    said = experiment.sentence(two, "bottleneck").text
     assert "(tried in vain: with A; with B; two of these at once)" in said
 
 

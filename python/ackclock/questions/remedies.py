@@ -320,7 +320,7 @@ def _queues(
             continue
         elif (inner := _fair_leaves(link, rtt, packet_size(tree, name))) is not None:
             queues[name] = inner
-        elif shapers.starved(tree, name) and shapers.fixed(link, tree):
+        elif shapers.starved(tree, name) and shapers.shapeable(link, tree):
             queues[name] = _sparing(carried(link))
             parts[name] = SHAPED
         else:

@@ -13,6 +13,10 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("file", "transfer"),
     ("ftp", "transfer"),
     ("web", "http"),
+    ("voice", "cbr"),
+    ("voip", "cbr"),
+    ("call", "cbr"),
+    ("video", "app-limited"),
 ];
 
 impl Reader<'_> {

@@ -747,6 +747,9 @@ impl Reader<'_> {
                     meta.kind
                 )
             });
+            if noun == "scheduler" {
+                names.extend(class_schedulers().iter().map(|meta| meta.kind));
+            }
             if noun == "AQM" {
                 if schedulers().iter().any(|meta| is_named(meta, kind)) {
                     " (it is a scheduler, and the queue has one)".clone_into(&mut hint);
@@ -758,7 +761,11 @@ impl Reader<'_> {
             self.unknown_name(
                 &item.place,
                 format!("there is no {noun} \"{}\"{hint}", shorten(kind)),
-                kind,
+                if FIRST_IN_FIRST_OUT.contains(&kind) {
+                    "drop-tail"
+                } else {
+                    kind
+                },
                 &names,
             );
         }
@@ -772,6 +779,16 @@ impl Reader<'_> {
             .map_or_else(|| table.place.clone(), |entry| table.place_of(entry))
     }
 }
+
+/// Names of a plain queue elsewhere.
+const FIRST_IN_FIRST_OUT: [&str; 6] = [
+    "fifo",
+    "pfifo",
+    "bfifo",
+    "pfifo_fast",
+    "taildrop",
+    "tail-drop",
+];
 
 /// Whether a word names an algorithm: in any case, with either kind of dash.
 pub(crate) fn is_named(meta: &Meta, word: &str) -> bool {

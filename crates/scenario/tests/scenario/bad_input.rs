@@ -1238,7 +1238,12 @@ fn schedulers_and_impairments() {
             "queue = { scheduler = \"fq_codl\" }",
             &[
                 "link[0].queue.scheduler: there is no scheduler \"fq_codl\"; did you mean \"fq_codel\"?",
+                "\"htb\"",
             ][..],
+        ),
+        (
+            "queue = { aqm = \"fifo\", capacity = \"100 packets\" }",
+            &["link[0].queue.aqm: there is no AQM \"fifo\"; did you mean \"drop-tail\"?"],
         ),
         (
             "queue = { scheduler = { kind = \"drr\", quantum = \"0 B\" } }",

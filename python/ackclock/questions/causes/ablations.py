@@ -247,7 +247,8 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def contested(tree: Tree, name: str) -> list[str]:
     """Return the links where the ACKs of the endless flows over a link wait behind the data of endless flows."""
-    back = dict.fromkeys(place for flow in bulk(tree, name) for place in shapers.returning(flow))
+    there = [flow for flow in over(tree, name) if flow["traffic"]["kind"] in ENDLESS]
+    back = dict.fromkeys(place for flow in there for place in shapers.returning(flow))
     return [place for place in back if place != name and bulk(tree, place)]
 
 

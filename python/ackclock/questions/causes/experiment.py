@@ -15,13 +15,13 @@ from typing import Final
 from ...core._words import listed, within
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
-from ...core.statement import state
+from ...core.statement import Statement, state
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, with_clear_way_back
 from .edits import sized
-from .findings import LITTLE, Cause, Finding, sentence
+from .findings import LITTLE, Cause, Finding, left, shown
 from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import behind_policer, spare
@@ -33,6 +33,7 @@ from .symptoms import (
     AHEAD,
     MOVES,
     SHARES,
+    STREAM_LOSS,
     SYMPTOMS,
     Measured,
     Symptom,
@@ -690,6 +691,41 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     if look.enough and all(value < DOSE * before for value in _with_halves(look, symptom)):
         return True
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
+
+
+def sentence(finding: Finding, link: str, adds: object = "", *, mean: object = "", more: bool = False) -> Sentence:
+    """
+    Put a finding into words.
+
+    `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
+    `mean` says of how many streams a loss is the mean, and `more` whether longer runs may be had.
+    """
+    symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
+    value = shown(finding.evidence, symptom)
+    most = "" if mean else "up to "
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds, mean=mean, most=most)
+    if not finding.causes:
+        text = state("causes.not-found", head=head, tried=_tried(finding))
+    else:
+        parts = [f"{cause.words} ({cause.done}: {left(cause.evidence[0], symptom)})" for cause in finding.causes]
+        case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
+        text = state(f"causes.{case}", head=head, causes=listed(parts))
+    if finding.untried:
+        text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
+    if finding.emptied and all(JOINT in cause.key for cause in finding.causes):
+        text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
+    numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
+    numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
+    evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
+    return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
+
+
+def _tried(finding: Finding) -> Statement | str:
+    """Return the changes that left the symptom."""
+    if not finding.vain:
+        return ""
+    pairs = state("causes.two-at-once") if finding.pairs else ""
+    return state("causes.tried", tried="; ".join(finding.vain), pairs=pairs)
 
 
 def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:

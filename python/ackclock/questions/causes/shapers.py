@@ -236,7 +236,7 @@ def acknowledged(tree: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def leaves(link: Mapping[str, Any]) -> float:
-    """Return what a link's rate, its shapers and its policer leave to packets, bit/s; infinite of a rate that varies."""
+    """Return what a link's rate, shapers and policer leave to packets, bit/s; infinite where the rate varies."""
     line = _number(link["rate"]) if isinstance(link["rate"], str) else math.inf
     policer = link.get("policer")
     policed = _number(policer["rate"]) if isinstance(policer, Mapping) else math.inf

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.fairness import STARVED_SHARE
@@ -21,7 +21,7 @@ from .measures import HOSTS, UNFAIR, goodput, known
 from .scales import by_changes, carried, unqueued, written
 from .sentences import Evidence, Sentence, interval
 from .shapers import returning
-from .symptoms import Measured, wait_limit
+from .symptoms import ENOUGH, Measured, wait_limit
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -53,10 +53,6 @@ class Relief:
 
     change: Change
     evidence: Evidence
-
-
-ENOUGH: Final = 0.9
-"""A class that gets this part of what it would send is served."""
 
 
 def least_of(present: Measured) -> Interval | None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.scenario import link_of
 from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
-from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time, with_time
+from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, goodput, over_time, with_time
 from .measures import spread as in_time
 from .policing import full
-from .scales import ENDLESS, Length, bits, bulk, kept_short
+from .scales import ENDLESS, Length, bits, bulk, kept_short, written
 from .sentences import Evidence, interval
 from .shapers import filters_acks, held, hosts
 
@@ -31,6 +31,8 @@ STREAM_LOSS: Final = 1e-3
 
 SLIGHT: Final = 2.0
 """Up to so many times what a stream bears its loss is left open where the next runs would hardly decide it."""
+ENOUGH: Final = 0.9
+"""A class that gets this part of what it would send is served."""
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 
@@ -162,7 +164,15 @@ def concerns(symptom: Symptom, runs: Sequence[Numbers], tree: Mapping[str, Any],
     """Whether what some runs have is a matter of a link: more than its policer lets through nobody asks of it."""
     if symptom.key == "stream":
         return loses_here(runs)
-    return symptom.key != "idle" or not full(runs, tree, name)
+    return symptom.key != "idle" or not (full(runs, tree, name) or _served(runs, tree, name))
+
+
+def _served(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:
+    """Whether no flow over a link would send more than it does: applications alone, each with what it asks for."""
+    if bulk(tree, name):
+        return False
+    there = {flow["name"] for flow in tree["flows"] if name in flow["path"]}
+    return all(goodput(runs, key).mean > ENOUGH * rate for key, rate in written(tree).items() if key in there)
 
 
 def _spared(tree: Mapping[str, Any], name: str) -> bool:

@@ -1102,9 +1102,11 @@ def _named(
     if key == "jain":
         said = re.search(r"a (more|less) even share \(Jain's index ([0-9.]+) to ([0-9.]+)(?:, [^()]*)?\)", text)
         if said is None:
-            assert abs(apart) < 0.055 or half > 0.9 * abs(apart), (sentence["text"], before, after)
+            small = abs(apart) < 0.055 or min(before, after) > 0.797
+            assert small or half > 0.9 * abs(apart), (sentence["text"], before, after)
         else:
             assert (said[1] == "more") == (apart > 0), (sentence["text"], before, after)
+            assert min(before, after) < 0.803, (sentence["text"], before, after)
             assert decided, (sentence["text"], key, apart, half)
             _near(float(said[2]), before, sentence, 6e-3)
             _near(float(said[3]), after, sentence, 6e-3)

@@ -10,10 +10,13 @@ import pytest
 
 import ackclock as ac
 import cause_checker
+import checkers
 from ackclock.core.intervals import Interval
+from ackclock.experiment.ablation import Ablated, Verdict
 from ackclock.present.text.people import _class
 from ackclock.questions import remedies as remedies_asked
-from ackclock.questions.causes import diagnose, experiment, shapers
+from ackclock.questions.causes import ablations, diagnose, experiment, remedy, shapers
+from ackclock.questions.causes.ablations import SPECIFIC
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.causes.symptoms import just_above
 from ackclock.questions.probed_classes import default_class
@@ -145,3 +148,80 @@ def test_an_interval_far_below_the_round_trip_is_set_anew() -> None:
     assert remedies_asked._queues(tree, {"sat": 0.18})[1] == {}
     plain = scenario({"sat": {}}, flows).canonical
     assert remedies_asked._anew(plain, remedies_asked._queues(plain, {"sat": 0.6})[1]) == ""
+
+
+def test_no_application_that_gets_what_it_asks_for_leaves_a_link_idle() -> None:
+    """ "The link stands idle 94.6 % of the time; the cause is senders that write only 8 Mbit/s" of a healthy line."""
+    video = {"name": "video", "path": ["l"], "traffic": {"kind": "app-limited", "rate": "2 Mbit/s"}}
+    answer = ac.why(scenario=scenario({"l": {}}, video))
+    assert "No symptom was found" in answer.sentence
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
+    lossy = scenario({"l": {"loss": "3 %"}}, video | {"rtt": "200 ms"})
+    said = [own.predicate for own in ac.why(scenario=lossy).sentences]
+    assert {"stands-idle", "falls-short"} <= {*said}
+
+
+def test_losses_of_two_controls_that_neither_has_alone_are_theirs_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "The cause is CUBIC" of what BBR loses beside it under FQ-CoDel, 16 %: four CUBIC lose 0.03, four BBR 0.75."""
+    flows = ({"name": kind, "count": 2, "path": ["l"], "congestion": kind} for kind in ("bbr", "cubic"))
+    tree = scenario({"l": {"rate": "20 Mbit/s", "queue": {"scheduler": "cake"}}}, *flows)
+    mixed = [own.apply(tree.canonical, "l", "loss") for own in SPECIFIC if own.key == "mixed-controls"]
+    assert [own.done for own in mixed if own] == ["with CUBIC for all", "with BBR for all"]
+    loss = next(own for own in experiment.SYMPTOMS if own.key == "loss")
+    one, other = (Ablated("mixed-controls", own) for own in mixed if own)
+    for ends, alone in (({one.change.done, other.change.done}, True), ({one.change.done}, False)):
+
+        def tried(_lab: Any, own: Ablated, *_: Any, ends: set[str] = ends) -> tuple[Verdict, None]:
+            return (Verdict.REMOVES if own.change.done in ends else Verdict.KEEPS), None
+
+        monkeypatch.setattr(experiment, "_try", tried)
+        of_link: Any = SimpleNamespace(link="l")
+        assert experiment._none_alone(of_link, dict(tree.canonical), one, loss, 0.1, 1, None) == alone
+    monkeypatch.undo()
+    reno = {"name": "reno", "count": 2, "path": ["l"], "congestion": "reno"}
+    tiny = {"rate": "20 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": "4 packets"}}
+    vegas = {"name": "vegas", "count": 2, "path": ["l"], "congestion": "vegas"}
+    (finding,) = (own for own in diagnose(scenario({"l": tiny}, reno, vegas)).findings if own.symptom == "loss")
+    assert "mixed-controls" not in {own.key for own in finding.causes}  # Reno loses by itself
+
+
+def test_what_drops_acks_alone_is_a_cause() -> None:
+    """ "5.00 % lost; cause not found" of ACKs, over a way with "5.00 % on the wire" and a policer."""
+    flows = {"name": "dl", "path": ["down"], "reverse_path": ["up"]}
+    for key, value, done in (
+        ("loss", "5 %", "without the loss of up"),
+        ("policer", {"rate": "1 Mbit/s", "burst": "5 kB"}, "without the policer of up"),
+    ):
+        tree = scenario({"down": {"rate": "100 Mbit/s"}, "up": {"rate": "20 Mbit/s", key: value}}, flows)
+        assert change({"loss": "wire-loss"}.get(key, key), tree, "up", "loss").done == done
+    # "which want 26.7 Mbit/s" of 1.33, with the rate of the line behind the policer
+    assert change("many-acks", tree, "up", "loss").cause == "the ACKs of dl, which want 1.33 Mbit/s"
+    behind = {"rate": "20 Mbit/s", "shaper": {"rate": "1 Mbit/s", "burst": "5 kB"}}
+    shaped = scenario({"down": {"rate": "100 Mbit/s"}, "up": behind}, flows).canonical
+    assert remedies_asked._queues(shaped, {"up": 0.02})[1]["up"]["scheduler"]["ack_filter"] == "ack-filter"
+
+
+def test_acks_of_applications_wait_behind_data_as_those_of_endless_flows_do() -> None:
+    """ "Cause not found" of a download's queue that its ACKs, in bursts from behind an upload, made."""
+    video = {"name": "video", "path": ["down"], "reverse_path": ["up"],
+             "traffic": {"kind": "app-limited", "rate": "2 Mbit/s"}}  # fmt: skip
+    backup = {"name": "backup", "path": ["up"], "reverse_path": ["down"]}
+    tree = scenario({"down": {}, "up": {}}, video, backup).canonical
+    assert ablations.contested(tree, "down") == ["up"]
+
+
+def test_losses_of_bursts_are_compared_over_as_long_a_time() -> None:
+    """ "Without file: below 0.1 %" of 11 s in which no six bursts met, 0.4 % in ten minutes."""
+    bursts = {"name": "bursts", "path": ["l"], "count": 6, "packet_size": "1344 B",
+              "traffic": {"kind": "on-off", "rate": "2.5 Mbit/s", "on": "500 ms", "off": "1 s"}}  # fmt: skip
+    file = {"name": "file", "path": ["l"], "rtt": "80 ms", "congestion": "cubic"}
+    answer = diagnose(scenario({"l": {"queue": {"aqm": "drop-tail", "capacity": "30 ms"}}}, bursts, file))
+    (finding,) = (own for own in answer.findings if own.symptom == "stream")
+    for own in finding.causes:
+        assert answer.lab.record[own.evidence[0].runs[0]]["length_s"] >= answer.present.length.total - 1e-6
+
+
+def test_shares_that_are_called_even_are_no_gain() -> None:
+    """ "A more even share (Jain's index 0.94 to 1.00)" of a start: in minutes the present queue has 1.00, too."""
+    for before, after, better in ((0.94, 1.0, None), (0.7, 1.0, True), (1.0, 0.85, None), (0.9, 0.7, False)):
+        assert remedy._better("jain", before, after, 0.01) is better

@@ -204,7 +204,11 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
             value, half = setting[name]["goodput"], setting[name]["goodput_half"]
             end = half if half <= value else value + half
             stated += [value, end] if half > 0.01 * value else [value]
-        stated += [setting[name]["loss"] for setting in settings]
+        for setting in settings:
+            value, half = setting[name]["loss"], setting[name]["loss_half"]
+            inside = value is None or half <= value <= 1 - half
+            ends = [half] if inside else [max(value - half, 0.0), min(value + half, 1.0)]
+            stated += [value, *ends] if value is not None and half > min(1e-3, 0.05 * value) else [value]
         for setting in settings:  # that of a single run has no interval
             value, half = setting[name]["one_way_p99"], setting[name].get("one_way_p99_half") or 0.0
             ends = [half] if value is None or half <= value else [0.0, value + half]

@@ -17,7 +17,8 @@ from ackclock.present.text.people import _call, footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.experience import GRADES, Experience
 from ackclock.questions.home import home
-from ackclock.questions.people import PAGE, People, Wait, _probed, _user, own_call, people
+from ackclock.questions.people import People, Wait, _probed, _user, own_call, people
+from ackclock.questions.probe_lengths import PAGE
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")

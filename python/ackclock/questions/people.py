@@ -32,7 +32,6 @@ from .causes.scales import (
     by_changes,
     by_wires,
     carried,
-    in_periods,
     once,
     pace,
     quantities,
@@ -42,6 +41,21 @@ from .causes.scales import (
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
 from .experience import Experience
+from .probe_lengths import (
+    LIKE,
+    LOADS,
+    PAGE,
+    UNLIKE,
+    apart,
+    as_needed,
+    length_of,
+    light,
+    longer,
+    narrowest,
+    of_a_part,
+    reads,
+)
+from .probe_lengths import base as _base
 from .probed_classes import Default, asking, classed_apart, classes, default_class
 
 if TYPE_CHECKING:
@@ -61,38 +75,20 @@ TAIL: Final = 100
 """Packets of each way, in each run, that a 99th percentile is stated of."""
 TOGETHER: Final = 0.1
 """A 99th percentile of both ways may be less than the sum of theirs by this part to be stated."""
-PAGE: Final = 2_000_000
-"""Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
-READS: Final = 10.0
-"""Time between pages, s: sooner ones find queues that the windows have not filled again after the page before."""
-READS_LIGHT: Final = 2.0
-"""The same of pages that are a small part of what a link carries in a second, s: they hardly shorten a window."""
 SET_UP: Final = 2
 """Round trips before that connection, or before its first request: name resolution, TLS 1.3."""
 DOWNLOAD: Final = 100_000_000
 """Bytes of a download."""
-LONGEST: Final = 40.0
-"""Measured time of each run at most, s, unless pages take longer, ..."""
-ROUNDS: Final = 100
-"""... or so many round trips do: fewer are a part of a cycle of a window."""
 WANTED: Final = 10
 """Pages of a scenario's own that tell their time in all runs together, ..."""
-LOADS: Final = 5
-"""... and of the probes that are to be loaded in each, where the packets allow it."""
 OTHER_RATE: Final = 0.1
 """A rate of a flow that differs beside the probes by more than this part from without them is another."""
-UNLIKE: Final = 0.3
-"""A median wait that differs by more than this part is another ..."""
-UNLIKE_S: Final = 0.005
-"""... if the wait differs by this at least, s."""
 FEWEST: Final = 3
 """Pages that must be loaded for their time to be told, ..."""
 PATIENCE: Final = 4.0
 """... in runs so many times as long, or as long as `LOADS` take, where they load too slowly and packets last."""
 MORE: Final = 3.0
 """Such runs, which are of pages alone, may take so many times as many packets."""
-LIGHT: Final = 0.02
-"""Pages that are less than this part of a second of a link load beside call and pings, else each has its own run."""
 ALIKE: Final = 0.25
 """A stream is a call if its rate and the size of its packets differ by no more than this part from `VOICE`'s."""
 LARGER_S: Final = 0.003
@@ -233,10 +229,10 @@ def people(
     own = _own(first, user) if reason in ("", TOO_SLOW) else {}
     if reason and not own:
         return People({}, path, reason)
-    chosen = _length(first, user, length, packets)
+    chosen = length_of(first, user, length, packets)
     if chosen is None and shorter is not None:
-        chosen = _length(first, user, shorter, packets)
-    wanted = _length(first, user, length, math.inf)
+        chosen = length_of(first, user, shorter, packets)
+    wanted = length_of(first, user, length, math.inf)
     if chosen is None or wanted is None:
         return People({}, path, TOO_LONG, limited=True)
     limited = chosen.measured < wanted.measured
@@ -245,7 +241,7 @@ def people(
     alone = {} if own else {key: rate[name] for key, rate in (rates or {}).items() if name in rate}
 
     def fitted(chosen: Length) -> dict[str, Length]:
-        own = {key: _as_needed(tree, chosen, (needs or {}).get(key), packets) for key, tree in trees.items()}
+        own = {key: as_needed(tree, chosen, (needs or {}).get(key), packets) for key, tree in trees.items()}
         return {key: length for key, length in own.items() if length is not None}
 
     try:
@@ -253,17 +249,19 @@ def people(
             times = fitted(chosen)
             answer, own = _of_own(trees, user, own, made or {}, times, seed)
         else:
-            lengths = [chosen, *_longer(first, user, chosen, length, shorter, packets)]
-            unlike = False
+            lengths = [chosen, *longer(first, user, chosen, length, shorter, packets)]
+            differ = 0.0
             for chosen in lengths:
                 times = fitted(chosen)
                 answer = _probes(trees, user, times, seed, together=together)
-                unlike = _unlike(first, answer, one_way or {})
-                if not unlike and not _other_rates(answer, alone):
+                differ = apart(first, answer, one_way or {})
+                if differ < LIKE and not _other_rates(answer, alone):
                     break
-            if unlike:
+            if differ > (LIKE if of_a_part(chosen, length) else UNLIKE):
                 cut = chosen.measured < length.measured
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
+            if of_a_part(chosen, length):
+                answer = {key: [replace(one, ping_p99=math.nan) for one in runs] for key, runs in answer.items()}
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     if NAMES[2] not in own:
@@ -344,7 +342,7 @@ def _as_small(tree: Mapping[str, Any], ways: Sequence[Sequence[str]], own: Mappi
     for name, path in zip(NAMES, ways, strict=False):
         for link in (link for link in tree["link"] if link["name"] in path):
             more += 8 * (sizes[own[name]] - PING) / carried(link)
-    narrow = _narrowest(tree, [link for path in ways for link in path])
+    narrow = narrowest(tree, [link for path in ways for link in path])
     return more <= LARGER_S or narrow < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]
 
 
@@ -400,16 +398,16 @@ def _with_slow_pages(
     """Tell the time of pages too few of which were loaded in some run of a setting from longer runs of it."""
     first = next(iter(trees.values()))
     slow = {key for key, runs in answer.items() if not all(math.isfinite(experience.page) for experience in runs)}
-    longer, reads = {}, _reads(first, user)
+    more, between = {}, reads(first, user)
     for key in set() if once(first) or _unfit(first, user) else slow & lengths.keys():
         most = MORE * packets / pace(trees[key]) - lengths[key].warm
-        length = replace(lengths[key], measured=min(max(PATIENCE * lengths[key].measured, LOADS * reads), most))
-        if length.measured > max(lengths[key].measured, FEWEST * reads):
+        length = replace(lengths[key], measured=min(max(PATIENCE * lengths[key].measured, LOADS * between), most))
+        if length.measured > max(lengths[key].measured, FEWEST * between):
             sets = _probed(trees[key], user, length, own)
-            longer[key] = [sets[min(1, len(sets) - 1)]]
-    if longer:
+            more[key] = [sets[min(1, len(sets) - 1)]]
+    if more:
         tell("probes: slow pages beside the traffic")
-    return _beside_pages(answer, longer, seed)
+    return _beside_pages(answer, more, seed)
 
 
 def _in_runs(
@@ -457,35 +455,6 @@ def _seeds(trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], leng
     few, many = PEOPLE.seeds[0], PEOPLE.seeds[-1]
     packets = sum(pace(trees[key]) * length.total for key, length in lengths.items())
     return many if filled and many * packets <= PEOPLE.packets else few
-
-
-def _longer(
-    tree: Mapping[str, Any],
-    user: Mapping[str, Any],
-    chosen: Length,
-    length: Length,
-    shorter: Length | None,
-    packets: float,
-) -> list[Length]:
-    """Lengths that are tried where probes in runs shorter than `length` see flows wait, or share, otherwise."""
-    if chosen.measured >= length.measured:
-        return []
-    longer = _length(tree, user, length, packets, longest=math.inf)
-    if shorter is not None and (longer is None or longer.measured < length.measured):
-        longer = _length(tree, user, replace(length, warm=shorter.warm), packets, longest=math.inf)
-    return [longer] if longer is not None and longer.measured > chosen.measured else []
-
-
-def _unlike(tree: Mapping[str, Any], answer: Mapping[str, Sequence[Experience]], one_way: Mapping[str, float]) -> bool:
-    """Whether a class of the first setting's flows waits otherwise than without the probes."""
-    ways = {str(flow["name"]): _base(flow) / 2 for flow in tree["flows"]}
-    added = {name: delay - ways[name] for name, delay in one_way.items()}
-    runs = next(iter(answer.values()))
-    for name in runs[0].one_way.keys() & added.keys():
-        observed = sum(experience.one_way.get(name, math.nan) for experience in runs) / len(runs) - ways[name]
-        if abs(observed - added[name]) > max(UNLIKE * max(observed, added[name]), UNLIKE_S):
-            return True
-    return False
 
 
 def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str, float]) -> list[str]:
@@ -551,7 +520,7 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     there = [*bulk(tree, link), *over]
     flow: Mapping[str, Any] = next((own for own in there if own["path"] in calls), there[0])
     ways = [returning(flow), list(flow["path"])]
-    if not ways[0] or _narrowest(tree, ways[0]) <= _narrowest(tree, ways[1]):
+    if not ways[0] or narrowest(tree, ways[0]) <= narrowest(tree, ways[1]):
         return flow
     there = [one for one in tree["flows"] if list(one["path"]) == ways[0] and link in returning(one)]
     endless = [one for one in there if one["traffic"]["kind"] == "bulk"]
@@ -572,60 +541,14 @@ def _page_control(sender: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": "cubic"} if congestion["kind"] == ENDPOINT else congestion  # which carries no pages
 
 
-def _base(user: Mapping[str, Any]) -> float:
-    values = quantities(user["rtt"]) or [0.1]
-    return sum(values) / len(values)
-
-
 def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """Why probes would not tell what people get, or nothing."""
     if _base(user) <= 0:
         return "the round trip without queueing is zero; give the flows an rtt"
-    rate = _narrowest(tree, [*user["path"], *returning(user)])
+    rate = narrowest(tree, [*user["path"], *returning(user)])
     if rate < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]:
         return TOO_SLOW
     return ""
-
-
-def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
-    return min(carried(link) for link in tree["link"] if link["name"] in names)
-
-
-def _light(tree: Mapping[str, Any], user: Mapping[str, Any]) -> bool:
-    """Whether pages hardly load the links that they come over."""
-    return LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
-
-
-def _reads(tree: Mapping[str, Any], user: Mapping[str, Any]) -> float:
-    """Return the time between pages, s."""
-    return READS_LIGHT if _light(tree, user) else READS
-
-
-def _length(
-    tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, most_packets: float, longest: float = LONGEST
-) -> Length | None:
-    """The scenario's own length, shorter where that is enough, longer where pages need it."""
-    if once(tree):
-        return length
-    rate = _narrowest(tree, user["path"])
-    sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
-    page = 8 * PAGE * sharing / rate
-    longest = max(longest, ROUNDS * _base(user))
-    measured = in_periods(tree, max(min(length.measured, longest), LOADS * (page + _reads(tree, user))))
-    most = most_packets / pace(tree) - length.warm
-    if most < min(length.measured, 1.0):
-        return None
-    return Length(length.warm, min(measured, most), length.sample, length.reason)
-
-
-def _as_needed(tree: Mapping[str, Any], length: Length, need: Length | None, packets: float) -> Length | None:
-    """Return a length that is no shorter than a setting needs, if packets last; None where they end in its start."""
-    if need is None or once(tree):
-        return length
-    warm = max(length.warm, need.warm)
-    wanted = in_periods(tree, max(length.measured, min(need.measured, LONGEST)))
-    most = packets / pace(tree) - warm
-    return None if most < min(wanted, 1.0) else replace(length, warm=warm, measured=min(wanted, most))
 
 
 def _probed(
@@ -654,14 +577,14 @@ def _probed(
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": _page_control(sender)}
     page |= {"reverse_path": back} if back else {}
     page |= {key: sender[key] for key in ("style", "max_window", "receive_buffer") if key in sender}
-    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{_reads(tree, user):g} s"}
-    rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{reads(tree, user):g} s"}
+    rate = RARE * narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
     pings = [call | rare | {"name": name} for call, name in zip(calls, PINGS, strict=False)]
     sets: list[list[dict[str, Any]]] = [calls, [page], pings]
     if own:
         sets = [[page]]
-    elif _light(tree, user):
+    elif light(tree, user):
         sets = [[*calls, page, *pings]]
     elif together:
         sets = [[*calls, *pings], [page]]

@@ -162,8 +162,10 @@ def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
     for name in ones[0].classes:
         rows = [run.classes[name] for run in ones]
         values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
-        half = goodput(ones, name).half
-        means[name] = ClassNumbers(**values | {"goodput_half": 0.0 if math.isnan(half) else half})
+        halves = {"goodput_half": goodput(ones, name).half, "loss_half": interval([row.loss for row in rows]).half}
+        means[name] = ClassNumbers(
+            **values | {key: half if math.isfinite(half) else 0.0 for key, half in halves.items()}
+        )
     return means
 
 

@@ -10,7 +10,8 @@ from ...core._words import called, counted, listed
 from ...core.statement import state
 from ...core.units import SPREAD, rate_text, time, time_over_seeds
 from ...questions.experience import Experience, Measure
-from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, TOO_LONG, People
+from ...questions.people import DOWNLOAD, FEWEST, NAMES, TOO_LONG, People
+from ...questions.probe_lengths import PAGE
 from ..tables import TextTable
 
 STATEMENTS: Final = {

@@ -9,7 +9,7 @@ from typing import Final
 from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from ...core.units import interval, share, share_over_seeds, time, time_over_seeds
+from ...core.units import interval, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
 from ...questions.causes.scales import bits, carried, later, most_flows, policed
@@ -346,7 +346,7 @@ def classes(why: Why) -> TextTable:
         {"flows": {name: counts[name] for name in why.present.classes}}
         | {f"goodput {key}": column(_goodput, of) for key, of in settings.items()}
         | {
-            f"lost {key}": column(lambda class_numbers: _known(class_numbers.loss, share), of)
+            f"lost {key}": column(lambda row: _known(row.loss, lambda loss: share_over_seeds(loss, row.loss_half)), of)
             for key, of in settings.items()
         }
         | {

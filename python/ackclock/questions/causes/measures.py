@@ -83,6 +83,8 @@ class ClassNumbers:
     """That of the flow that loses most."""
     goodput_half: float = 0.0
     """Half the 95 % interval of the goodput, over time and seeds; 0 where it is not known."""
+    loss_half: float = 0.0
+    """Half the interval of a mean loss over seeds; 0 of a single run."""
     finished: float = math.nan
     """Part of its finite transfers that came to their end, in the whole run; NaN without any."""
     completion: float = math.nan

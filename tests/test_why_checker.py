@@ -148,7 +148,14 @@ def test_a_class_is_not_another_that_begins_like_it(name: str, right: bool) -> N
 @pytest.mark.parametrize(("end", "right"), [(212, True), (213, False)])
 def test_ends_of_intervals_are_read_as_they_are_printed(end: int, right: bool) -> None:
     """90 is 89.58, and 212 is 212.40: their difference is another than 122.82."""
-    row = {"goodput": 89584.3, "goodput_half": 122820.1, "loss": None, "one_way_p99": None, "completion": None}
+    row = {
+        "goodput": 89584.3,
+        "goodput_half": 122820.1,
+        "loss": None,
+        "loss_half": 0.0,
+        "one_way_p99": None,
+        "completion": None,
+    }
     text = f"class  flows  goodput now\na      3      90 [0, {end}] kbit/s\nb      3      90 [0, {end}] kbit/s\n"
     faults = printed_checker._classes(text, {"present": {"classes": {"a": row, "b": row}}, "other": None})
     assert bool(faults) is not right
@@ -343,8 +350,8 @@ def _limit(key: str, factor: float) -> Any:
 
 
 def _cause() -> Any:
-    true = EXPERIMENT._left
-    return patch.object(EXPERIMENT, "_left", lambda left, of: true(replace(left, limit=left.before), of))
+    true = EXPERIMENT.left
+    return patch.object(EXPERIMENT, "left", lambda left, of: true(replace(left, limit=left.before), of))
 
 
 def _classes(**changed: Callable[[Any], float]) -> Any:
@@ -365,8 +372,8 @@ def _other_way(tree: Mapping[str, Any], link: str) -> Any:
 
 
 def _half_the_interval() -> Any:
-    true = EXPERIMENT._shown
-    return patch.object(EXPERIMENT, "_shown", lambda evidence, of: true(replace(evidence, half=evidence.half / 2), of))
+    true = EXPERIMENT.shown
+    return patch.object(EXPERIMENT, "shown", lambda evidence, of: true(replace(evidence, half=evidence.half / 2), of))
 
 
 def _others(**changed: Callable[[Any], Any]) -> Any:

@@ -38,7 +38,6 @@ from .symptoms import (
     Measured,
     Symptom,
     applies,
-    bursty,
     concerns,
     just_above,
     slight,
@@ -394,9 +393,9 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
     told, forced, undecided = set(), set[str](), dict[str, str]()
     emptied, vain, joint = list[str](), list[str](), list[str]()
-    # shares move for long, and so may a start; streams that come in bursts lose in some: compared as late
-    lasts = symptom.key in SHARES or _start_lasts(lab, present, symptom)
-    like = present.length if lasts or (symptom.key == "stream" and bursty(tree, lab.link)) else None
+    # shares move for long, and so may a start; streams lose in bursts: compared as late
+    as_late = symptom.key in (*SHARES, "stream") or _start_lasts(lab, present, symptom)
+    like = present.length if as_late else None
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         if candidate.joint and (known_of := _by_parts(candidate, forced, undecided)):

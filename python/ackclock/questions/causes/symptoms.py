@@ -193,11 +193,6 @@ def slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> b
     return symptom.key == "stream" and little and narrower > abs(evidence.value - evidence.limit)
 
 
-def bursty(tree: Mapping[str, Any], name: str) -> bool:
-    """Whether streams over a link come in bursts, or at random, some of which may lose packets though most do not."""
-    return any(name in flow["path"] and flow["traffic"]["kind"] in UNRESPONSIVE[1:] for flow in tree["flows"])
-
-
 def just_above(symptom: Symptom, evidence: Evidence) -> bool:
     """Whether a wait, losses or idle times are above their limit by so little that longer runs may say otherwise."""
     return symptom.key in IN_TIME and evidence.limit < evidence.value < JUST * evidence.limit + evidence.half

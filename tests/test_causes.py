@@ -192,11 +192,11 @@ def test_whether_a_stream_loses_alone_is_decided_by_seeds(
     (stream,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "stream")
     flows = [ac.flows(1, rtt="40 ms"), ac.flows(1, rtt="40 ms", traffic={"kind": "cbr", "rate": "64 kbit/s"})]
     tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s").canonical
-    lab = Mock(link="bottleneck", measure=lambda _key, _tree, seeds, _seed: seeds)
+    lab = Mock(link="bottleneck", measure=lambda _key, _tree, seeds, _seed, like: like and seeds)
     lab.hopeless.return_value = False
     found = {1: Evidence("", shares[0], 0.0009, 0.001), 3: Evidence("", shares[1], 0.0003, 0.001)}
     monkeypatch.setattr(experiment, "_evidence", lambda seeds, _: found[seeds])
-    assert experiment._lose_alone(lab, tree, stream, 1) is alone
+    assert experiment._lose_alone(lab, tree, Mock(length=1.0), stream, 1) is alone
 
 
 def test_a_stream_beside_classes_of_a_tree_is_judged() -> None:

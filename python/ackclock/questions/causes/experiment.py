@@ -516,7 +516,8 @@ def _candidates(
     specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
     if symptom.key == "delay" and _roomy(tree, lab.link, present):
         general = [ablation for ablation in general if ablation.key != "buffer"]
-    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):  # certainly not owed to their own rate
+    # certainly not owed to their own rate
+    if symptom.key == "stream" and not _lose_alone(lab, tree, present, symptom, seed):
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
     general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
     of_specific, of_others = ({effect.change.done for effect in applied(of, tree)} for of in (specific, others))
@@ -551,7 +552,7 @@ def _roomy(tree: Tree, link: str, present: Measured) -> bool:
     return max(own.peak for own in present.numbers) < 0.5 * room(tree, link)
 
 
-def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
+def _lose_alone(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> bool:
     """
     Whether streams lose more than they bear without all other traffic, by the mean of some runs.
 
@@ -562,7 +563,7 @@ def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
         return True
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(f"{symptom.key}: {change.done}", change.tree, effort.seeds, seed)
+        return lab.measure(f"{symptom.key}: {change.done}", change.tree, effort.seeds, seed, like=present.length)
 
     def more(effort: Effort, alone: Measured) -> Effort | None:
         decided = _evidence(alone, symptom).decided

@@ -143,5 +143,5 @@ def brief_people(monkeypatch: pytest.MonkeyPatch) -> None:
     people = importlib.import_module("ackclock.questions.people")
     monkeypatch.setattr(people, "PEOPLE", replace(people.PEOPLE, seeds=(1,)))
     monkeypatch.setattr(
-        people, "_length", lambda _tree, _user, own, *_, **__: replace(own, warm=min(own.warm, 2.0), measured=2.0)
+        people, "length_of", lambda _tree, _user, own, *_, **__: replace(own, warm=min(own.warm, 2.0), measured=2.0)
     )

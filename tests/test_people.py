@@ -23,7 +23,7 @@ from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.experience import GRADES, Experience
 from ackclock.questions.home import home
 from ackclock.questions.people import People, Wait, _probed, _user, own_call, people
-from ackclock.questions.probe_lengths import PAGE, length_of, of_a_part
+from ackclock.questions.probe_lengths import PAGE, as_needed, length_of, of_a_part
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -653,3 +653,13 @@ def test_losses_of_classes_have_their_intervals() -> None:
     assert row.loss == pytest.approx(0.02)
     assert row.loss_half == pytest.approx(0.0248, rel=0.01)
     assert alone.loss_half == 0.0
+
+
+def test_probes_run_for_a_cycle_of_each_setting() -> None:
+    """ "A transfer at 115 Mbit/s" of 1.5 cycles, 111 of many: those of another setting may be longer."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    short, slow = Length(5.0, 50.0, 0.05, "a test"), Length(5.0, 600.0, 0.05, "a test")
+    for need, lasts in ((slow, 200.0), (replace(slow, measured=90.0), 50.0), (None, 50.0)):
+        own = as_needed(tree, short, need, math.inf)
+        assert own is not None
+        assert own.measured == lasts

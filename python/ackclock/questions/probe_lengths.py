@@ -79,11 +79,12 @@ def length_of(
 
 
 def as_needed(tree: Mapping[str, Any], length: Length, need: Length | None, packets: float) -> Length | None:
-    """Return a length that is no shorter than a setting needs, if packets last; None where they end in its start."""
+    """Return a length with a cycle of a setting's own, if packets last; None where they end in its start."""
     if need is None or once(tree):
         return length
     warm = max(length.warm, need.warm)
-    wanted = in_periods(tree, max(length.measured, min(need.measured, LONGEST)))
+    own = min(need.measured, max(LONGEST, need.measured / CYCLES))
+    wanted = in_periods(tree, max(length.measured, own))
     most = packets / pace(tree) - warm
     return None if most < min(wanted, 1.0) else replace(length, warm=warm, measured=min(wanted, most))
 

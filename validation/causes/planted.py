@@ -2,7 +2,7 @@
 """
 Plant a cause in a healthy scenario, ask `ackclock.questions.causes` what is wrong, and count how often it names what was planted.
 
-    ./planted.py                 60 scenarios with a planted cause, five of each of twelve kinds, and 20 without
+    ./planted.py                 55 scenarios with a planted cause, five of each of eleven kinds, and 20 without
     ./planted.py --seed 7        others
     ./planted.py --kind queue    one kind only
     ./planted.py --write         also writes the table into README.md
@@ -201,7 +201,6 @@ KINDS: dict[str, Callable[[Parts, float, float, random.Random], None]] = {
     "access": _access,
     "receive-window": _receive_window,
     "ack-path": _ack_path,
-    "application": _application,
     "unresponsive": _unresponsive,
     "mixed-controls": _mixed,
     "round-trips": _round_trips,
@@ -218,7 +217,10 @@ def generate(seed: int = 1, each: int = EACH, none: int = NONE) -> list[Planted]
             plant(parts, rate, rtt, draw)
             planted.append(Planted(kind, _scenario(parts)))
     for index in range(none):
-        parts, _, _ = healthy(random.Random(f"{seed}/none/{index}"))
+        draw = random.Random(f"{seed}/none/{index}")
+        parts, rate, rtt = healthy(draw)
+        if index % 4 == 3:
+            _application(parts, rate, rtt, draw)  # which gets what it asks for: that the link idles is no fault
         planted.append(Planted("none", _scenario(parts)))
     return planted
 
@@ -242,7 +244,7 @@ def named(planted: Planted) -> tuple[str, causes.Diagnosis]:
 
 
 def main() -> int:
-    """Ends with 1 if fewer than 57 of 60 are named right, or one of the 20 is."""
+    """Ends with 1 if fewer than 52 of 55 are named right, or one of the 20 is."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kind", choices=[*KINDS, "none"])

@@ -235,16 +235,23 @@ def _scenario(parts: Parts) -> ac.Scenario:
 
 
 def named(planted: Planted) -> tuple[str, causes.Diagnosis]:
-    """The first cause of the first finding; ``none`` without a finding, ``not-found`` of one without a cause."""
+    """
+    The first cause of the first finding; ``none`` without a finding, ``not-found`` of one without a cause.
+
+    What the call loses, which does no harm, is another matter. An AQM that is set to hold a long queue is named by its
+    target.
+    """
     answer = causes.diagnose(planted.scenario, "bottleneck")
-    if not answer.findings:
+    findings = [finding for finding in answer.findings if finding.symptom != "stream"]
+    if not findings:
         return ("undecided" if answer.undecided else "none"), answer
-    first = answer.findings[0]
-    return (first.causes[0].key if first.causes else "not-found"), answer
+    first = findings[0]
+    key = first.causes[0].key if first.causes else "not-found"
+    return ("queue" if key == "target" else key), answer
 
 
 def main() -> int:
-    """Ends with 1 if fewer than 52 of 55 are named right, or one of the 20 is."""
+    """Ends with 1 if fewer than 53 of 55 are named right, or one of the 20 is."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kind", choices=[*KINDS, "none"])

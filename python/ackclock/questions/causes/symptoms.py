@@ -226,7 +226,9 @@ class Measured:
         if self.alone(symptom):
             return replace(estimate, half=math.inf)
         if symptom.key == "stream":
-            return replace(estimate, half=max(estimate.half, self._counting()))
+            doubt = max(own.doubt.get("stream", 0.0) for own in self.numbers)
+            half = 0.0 if math.isnan(estimate.half) else estimate.half
+            return replace(estimate, half=max(half, self._counting(), doubt))
         if symptom.key in SHARES:
             return replace(estimate, half=max(estimate.half, in_time(self.numbers, symptom.key).half))
         return with_time(estimate, self.numbers, IN_TIME[symptom.key])

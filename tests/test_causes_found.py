@@ -257,3 +257,11 @@ def test_one_long_run_knows_the_loss_of_streams_no_better_than_seeds_that_differ
     answer = diagnose(scenario({"l": {}}, {"path": ["l"], "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}))
     alone = replace(answer.present, numbers=(replace(answer.present.numbers[0], doubt={"stream": 0.3}),))
     assert alone.of(stream).half == 0.3
+
+
+def test_round_trips_alone_make_shares_uneven_over_a_lossy_wire() -> None:
+    """ "Losses on the wire and round trips together": with round trips of 110 ms each Jain's index is 0.999."""
+    link = {"rate": "20 Mbit/s", "loss": "0.5 %", "queue": {"aqm": "drop-tail", "capacity": "100 packets"}}
+    flows = [{"name": f"f{rtt}", "path": ["l"], "congestion": "reno", "rtt": f"{rtt} ms"} for rtt in (20, 200)]
+    (finding,) = (own for own in diagnose(scenario({"l": link}, *flows)).findings if own.symptom == "unfair")
+    assert [own.key for own in finding.causes] == ["round-trips"]

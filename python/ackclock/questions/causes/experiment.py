@@ -525,7 +525,13 @@ def _candidates(
 
 
 def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
-    """Whether a change ends a symptom as TCP without an end leaves the link, or endless flows the way of their ACKs."""
+    """
+    Whether a change ends a symptom as TCP without an end leaves the link, or endless flows the way of their ACKs.
+
+    Not so where round trips of one length let flows share evenly: over a lossy wire they also send less.
+    """
+    if cause.key == "round-trips":
+        return False
     runs = lab.record[cause.evidence[0].runs[0]]["numbers"]
     lasting = [flow for flow in tree["flows"] if lab.link in flow["path"] and flow["traffic"]["kind"] in LASTING]
     for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):

@@ -71,6 +71,14 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
+/// The name here of a plain queue that has others elsewhere; any other word as it is.
+pub(crate) fn usual(kind: &str) -> &str {
+    match kind {
+        "fifo" | "pfifo" | "bfifo" | "pfifo_fast" | "taildrop" | "tail-drop" => "drop-tail",
+        _ => kind,
+    }
+}
+
 /// `"a", "b", "c"`, for messages; long lists are cut.
 pub(crate) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MAX_QUOTED: usize = 40;

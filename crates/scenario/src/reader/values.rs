@@ -10,7 +10,7 @@ use ackclock_algorithms::{
 };
 
 use super::{Item, Place, Reader, Rule, Table, allowed_parameter, dimension_of};
-use crate::diagnostic::nearest;
+use crate::diagnostic::{nearest, usual};
 use crate::key::{Key, Kind};
 use crate::options::Named;
 use crate::sizes::Sizes;
@@ -761,11 +761,7 @@ impl Reader<'_> {
             self.unknown_name(
                 &item.place,
                 format!("there is no {noun} \"{}\"{hint}", shorten(kind)),
-                if FIRST_IN_FIRST_OUT.contains(&kind) {
-                    "drop-tail"
-                } else {
-                    kind
-                },
+                usual(kind),
                 &names,
             );
         }
@@ -779,16 +775,6 @@ impl Reader<'_> {
             .map_or_else(|| table.place.clone(), |entry| table.place_of(entry))
     }
 }
-
-/// Names of a plain queue elsewhere.
-const FIRST_IN_FIRST_OUT: [&str; 6] = [
-    "fifo",
-    "pfifo",
-    "bfifo",
-    "pfifo_fast",
-    "taildrop",
-    "tail-drop",
-];
 
 /// Whether a word names an algorithm: in any case, with either kind of dash.
 pub(crate) fn is_named(meta: &Meta, word: &str) -> bool {

@@ -250,7 +250,6 @@ def people(
             answer, own = _of_own(trees, user, own, made or {}, times, seed)
         else:
             lengths = [chosen, *longer(first, user, chosen, length, shorter, packets)]
-            differ = 0.0
             for chosen in lengths:
                 times = fitted(chosen)
                 answer = _probes(trees, user, times, seed, together=together)
@@ -260,8 +259,7 @@ def people(
             if differ > (LIKE if of_a_part(chosen, length) else UNLIKE):
                 cut = chosen.measured < length.measured
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
-            if of_a_part(chosen, length):
-                answer = {key: [replace(one, ping_p99=math.nan) for one in runs] for key, runs in answer.items()}
+            answer = _without_tails(answer) if of_a_part(chosen, length) else answer
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     if NAMES[2] not in own:
@@ -440,6 +438,11 @@ def _probes(
     tell("probes: a call, pages and small packets beside the traffic")
     probed = {key: _probed(trees[key], user, length, together=together) for key, length in lengths.items()}
     return _in_runs(probed, seed, lambda results: _experience(user, results), _seeds(trees, user, lengths))
+
+
+def _without_tails(answer: Mapping[str, Sequence[Experience]]) -> dict[str, list[Experience]]:
+    """Leave out the 99th percentiles of runs that saw a part of a cycle."""
+    return {key: [replace(one, ping_p99=math.nan) for one in runs] for key, runs in answer.items()}
 
 
 def _seeds(trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], lengths: Mapping[str, Length]) -> int:

@@ -30,7 +30,7 @@ MIN_LOSS_GAIN: Final = 0.001
 """... a loss by this part of the packets at least; `LOSSES` more or less of them always count."""
 FAIRER: Final = 0.05
 """Jain's index is better or worse if it moves by this at least."""
-EVEN: Final = 0.8
+EVEN_SHARES: Final = 0.8
 """From this on shares are not called uneven: what they gain above may be their start, which longer runs forget."""
 ALIKE: Final = 1.1
 """Measured times that differ by less than this factor count as equal."""
@@ -359,7 +359,7 @@ def _better(key: Key, old: float, new: float, half: float, delay: float = MIN_DE
         return False if old - new >= LESS * old and old - new > half else None
     if key in ("jain", "rate", "finished"):
         least = {"jain": FAIRER, "finished": LESS}.get(key, FASTER * old)
-        counts, better = abs(new - old) >= least and not (key == "jain" and min(old, new) >= EVEN), new > old
+        counts, better = abs(new - old) >= least and not (key == "jain" and min(old, new) >= EVEN_SHARES), new > old
     else:
         least = delay if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
         least = 0.0 if key.startswith("completion") else least  # however short, it takes a round trip at least

@@ -235,19 +235,12 @@ def _scenario(parts: Parts) -> ac.Scenario:
 
 
 def named(planted: Planted) -> tuple[str, causes.Diagnosis]:
-    """
-    The first cause of the first finding; ``none`` without a finding, ``not-found`` of one without a cause.
-
-    What the call loses, which does no harm, is another matter. An AQM that is set to hold a long queue is named by its
-    target.
-    """
+    """The first cause of the first finding; ``none`` without a finding, ``not-found`` of one without a cause."""
     answer = causes.diagnose(planted.scenario, "bottleneck")
-    findings = [finding for finding in answer.findings if finding.symptom != "stream"]
-    if not findings:
+    if not answer.findings:
         return ("undecided" if answer.undecided else "none"), answer
-    first = findings[0]
-    key = first.causes[0].key if first.causes else "not-found"
-    return ("queue" if key == "target" else key), answer
+    first = answer.findings[0]
+    return (first.causes[0].key if first.causes else "not-found"), answer
 
 
 def main() -> int:

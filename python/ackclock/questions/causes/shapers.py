@@ -235,17 +235,14 @@ def acknowledged(tree: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and name in returning(flow)]
 
 
-def leaves(link: Mapping[str, Any]) -> float:
-    """Return what a link's rate, shapers and policer leave to packets, bit/s; infinite where the rate varies."""
-    line = _number(link["rate"]) if isinstance(link["rate"], str) else math.inf
-    policer = link.get("policer")
-    policed = _number(policer["rate"]) if isinstance(policer, Mapping) else math.inf
-    return min(line, let_through(link) or math.inf, policed)
-
-
 def wanted_by_acks(tree: Mapping[str, Any], name: str) -> float:
     """Return the part of a link's rate that ACKs want while the data of their flows fill the slowest of their links."""
-    rates = {link["name"]: leaves(link) for link in tree["link"]}
+    rates = {}
+    for link in tree["link"]:
+        line = _number(link["rate"]) if isinstance(link["rate"], str) else math.inf
+        policer = link.get("policer")
+        policed = _number(policer["rate"]) if isinstance(policer, Mapping) else math.inf
+        rates[link["name"]] = min(line, let_through(link) or math.inf, policed)
     wanted = [
         min(rates[place] for place in flow["path"]) * _number(flow["ack_size"]) / (2 * _number(flow["packet_size"]))
         for flow in acknowledged(tree, name)

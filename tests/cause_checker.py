@@ -384,9 +384,9 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     if before == after and old["queue"].get("target") != new["queue"].get("target"):
         return f"the target of {TIME}", f"with a target of {TIME}"
     if before == after == "htb" and len(new["queue"]["classes"]) < len(old["queue"]["classes"]):
-        return "classes of htb that cannot borrow from each other", "with a class above them that lends"
+        return "htb classes without a parent to borrow from", "with a parent class"
     if before == after and old["queue"].get("ecn") != new["queue"].get("ecn"):
-        return "a queue that drops where .* lives by marks", "with marks"
+        return "a queue that drops where .* rel(?:y|ies) on ECN marks", "with ECN marking"
     if before == after and "overhead" in str(held[0] ^ held[1]):
         layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
         return layer, rf"with overhead .* and \w+ at {name}"

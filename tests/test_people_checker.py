@@ -66,8 +66,8 @@ def _early(patch: pytest.MonkeyPatch) -> None:
 
 
 def _seconds(patch: pytest.MonkeyPatch) -> None:
-    true = people._base
-    patch.setattr(people, "_base", lambda user: 8 * true(user))
+    true = people.base_rtt
+    patch.setattr(people, "base_rtt", lambda user: 8 * true(user))
 
 
 @pytest.mark.parametrize("plant", [_grades, _score, _words, _one_way, _early, _seconds])

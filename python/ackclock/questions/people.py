@@ -48,6 +48,7 @@ from .probe_lengths import (
     UNLIKE,
     apart,
     as_needed,
+    base_rtt,
     length_of,
     light,
     longer,
@@ -55,7 +56,6 @@ from .probe_lengths import (
     of_a_part,
     reads,
 )
-from .probe_lengths import base as _base
 from .probed_classes import Default, asking, classed_apart, classes, default_class
 
 if TYPE_CHECKING:
@@ -256,10 +256,11 @@ def people(
                 differ = apart(first, answer, one_way or {})
                 if differ < LIKE and not _other_rates(answer, alone):
                     break
-            if differ > (LIKE if of_a_part(chosen, length) else UNLIKE):
+            partly = of_a_part(chosen, length)
+            if differ > (LIKE if partly else UNLIKE):
                 cut = chosen.measured < length.measured
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
-            answer = _without_tails(answer) if of_a_part(chosen, length) else answer
+            answer = _without_tails(answer) if partly else answer
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     if NAMES[2] not in own:
@@ -533,9 +534,9 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
 def _like(tree: Mapping[str, Any], user: Mapping[str, Any]) -> Like | None:
     senders = [flow for flow in tree["flows"] if "congestion" in flow]
     kinds = {str(flow["congestion"]["kind"]) for flow in senders}
-    if kinds <= {"cubic"} and len({_base(flow) for flow in [*senders, user]}) == 1:
+    if kinds <= {"cubic"} and len({base_rtt(flow) for flow in [*senders, user]}) == 1:
         return None
-    return Like(str(user["name"]), _base(user), control({"congestion": _page_control(user)}))
+    return Like(str(user["name"]), base_rtt(user), control({"congestion": _page_control(user)}))
 
 
 def _page_control(sender: Mapping[str, Any]) -> dict[str, Any]:
@@ -546,7 +547,7 @@ def _page_control(sender: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """Why probes would not tell what people get, or nothing."""
-    if _base(user) <= 0:
+    if base_rtt(user) <= 0:
         return "the round trip without queueing is zero; give the flows an rtt"
     rate = narrowest(tree, [*user["path"], *returning(user)])
     if rate < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]:
@@ -569,7 +570,7 @@ def _probed(
     downloads, come from the user's senders, with the congestion control that these have in this scenario.
     """
     (senders,) = (flow for flow in tree["flows"] if flow["name"] == user["name"])
-    base = f"{_base(user):.9g} s"
+    base = f"{base_rtt(user):.9g} s"
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}
     voice = keys | {"packet_size": VOICE["packet_size"], "traffic": {"kind": "cbr", "rate": VOICE["rate"]}}
@@ -622,7 +623,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     """
     voice, web, quiet = results[0], results[min(1, len(results) - 1)], results[2 * (len(results) // 3)]
     names = [(own or {}).get(name, name) for name in NAMES]
-    base = _base(user)
+    base = base_rtt(user)
     calls = []
     for answer, sent, lost in _ways(voice, names[:2]).values():
         if answer["measured"]:

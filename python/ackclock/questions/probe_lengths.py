@@ -36,7 +36,7 @@ UNLIKE_S: Final = 0.005
 """... if the wait differs by this at least, s."""
 
 
-def base(user: Mapping[str, Any]) -> float:
+def base_rtt(user: Mapping[str, Any]) -> float:
     """Return the mean round trip of a class of flows without queueing, s."""
     values = quantities(user["rtt"]) or [0.1]
     return sum(values) / len(values)
@@ -70,7 +70,7 @@ def length_of(
     rate = narrowest(tree, user["path"])
     sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
-    longest = max(longest, ROUNDS * base(user), length.measured / CYCLES)
+    longest = max(longest, ROUNDS * base_rtt(user), length.measured / CYCLES)
     measured = in_periods(tree, max(min(length.measured, longest), LOADS * (page + reads(tree, user))))
     most = most_packets / pace(tree) - length.warm
     if most < min(length.measured, 1.0):
@@ -108,7 +108,7 @@ def longer(
 
 def apart(tree: Mapping[str, Any], answer: Mapping[str, Sequence[Experience]], one_way: Mapping[str, float]) -> float:
     """Return the largest part by which a class of the first setting's flows waits otherwise than without the probes."""
-    ways = {str(flow["name"]): base(flow) / 2 for flow in tree["flows"]}
+    ways = {str(flow["name"]): base_rtt(flow) / 2 for flow in tree["flows"]}
     added = {name: delay - ways[name] for name, delay in one_way.items()}
     runs, most = next(iter(answer.values())), 0.0
     for name in runs[0].one_way.keys() & added.keys():

@@ -418,10 +418,9 @@ def _title(queues: Collection[Mapping[str, Any]]) -> str:
 
 def _anew(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> str:
     """Name the setting of FQ-CoDel where a link alone has another one now."""
-    alike = [
-        queue for name, queue in queues.items() if shapers.scheduler(link_of(tree, name))[0] == queue.get("scheduler")
-    ]
-    return str(state("remedies.anew", **alike[0])) if len(alike) == len(queues) == 1 else ""
+    name, queue = next(iter(queues.items()))
+    same = shapers.scheduler(link_of(tree, name))[0] == queue.get("scheduler")
+    return str(state("remedies.anew", **queue)) if same and len(queues) == 1 else ""
 
 
 def _averaged_at(
@@ -723,9 +722,9 @@ def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:
 
 def _ill_set(queue: Mapping[str, Any], bits: float, rtt: float, packet: float) -> bool:
     """
-    Whether the queues of flows have a target above that of FQ-CoDel, as FQ-PIE's default of 15 ms, or too short a time.
+    Whether the queues of flows have a target above that of FQ-CoDel, as FQ-PIE's default of 15 ms.
 
-    CoDel that waits for a small part of a round trip for its senders to slow down drops far too often for them.
+    Or an interval far below the round trip: CoDel then drops again before its senders can have slowed down.
     """
     wanted = {
         key: _core.quantity(value)[0] for key, value in _fq_codel(bits, rtt, packet).items() if key != "scheduler"

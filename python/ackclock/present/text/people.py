@@ -126,7 +126,7 @@ def _class(people: People) -> str:
         return ""
     at = people.default
     if not at.name:
-        return f" Now packets of {listed(at.elsewhere)} go before these at {at.link}, by their priority."
+        return f" Now packets of {listed(at.elsewhere)} have a higher priority than these at {at.link}."
     have, own = ("has a class", "its own") if len(at.elsewhere) == 1 else ("have classes", "their own")
     return (
         f" Now these packets wait in class {at.name} of {at.link}, the default; {listed(at.elsewhere)} {have} of {own}."

@@ -13,7 +13,7 @@ from ...core.series import slowest_link
 from ...core.statement import state
 from ...core.units import index, share, time
 from ...questions.causes.measures import Numbers, lost, numbers
-from ...questions.causes.policing import behind_policer
+from ...questions.causes.policing import lower_rate
 from ...questions.causes.scales import ENDLESS, carried, carries_data
 from ...questions.causes.sentences import interval
 from ...questions.causes.symptoms import SYMPTOMS, applies, concerns
@@ -58,7 +58,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
                 packets = "packets" if carries_data(first._scenario, name) else "ACKs"
                 place = name * (len(names) > 1 and symptom.key != "stream")
                 words = _words(symptom.key, mean.mean, measured[0], place, packets)
-                words += str(behind_policer(measured, first._scenario, name)) * (symptom.key == "idle")
+                words += str(lower_rate(measured, first._scenario, name)) * (symptom.key == "idle")
                 problems += [words] * (words not in problems)
             elif mean.mean + half > limit:
                 open_.append(f"{state(f'causes.open-{symptom.key}', limit=limit)}{where}")

@@ -296,7 +296,7 @@ def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
             flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / times), 1)} B"
         else:
             flow["reverse_path"] = [place for place in flow["reverse_path"] if place != name] or "none"
-    wanting = state("causes.wanting", wanted=part * shapers.leaves(link_of(tree, name))) if part > 1 else ""
+    wanting = state("causes.wanting", wanted=part * carried(link_of(tree, name))) if part > 1 else ""
     wanting = wanting or (state("causes.taking-places") if crowd else "")
     done = "small-acks" if small else "acks-elsewhere"
     size = "a tenth" if times == SLOWER else f"1/{times}"
@@ -375,8 +375,9 @@ def _markless(tree: Tree, name: str, symptom: str) -> Change | None:
     queue["ecn"] = True
     for flow in there:
         flow["ecn"] = flow["ecn"] or flow["name"] in {own.name for own in lives}
-    controls = listed(dict.fromkeys(own.control for own in lives))
-    return _said(changed, "markless", "with-marks", controls=controls)
+    controls = list(dict.fromkeys(own.control for own in lives))
+    rely = "relies" if len(controls) == 1 else "rely"
+    return _said(changed, "markless", "with-marks", controls=listed(controls), rely=rely)
 
 
 def _met_elsewhere(tree: Tree, name: str) -> list[Tree]:
@@ -487,7 +488,7 @@ def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
 
 
 def _leave_classes(queue: Tree, gone: Collection[str]) -> None:
-    """Take flows out of the classes of a queue; these stay: what they are promised, no other may borrow."""
+    """Take flows out of the classes of a queue, which stay: no other class may borrow what is promised to them."""
     for row in queue.get("classes", []):
         if "flows" in row:
             row["flows"] = [name for name in row["flows"] if name not in gone]
@@ -615,7 +616,7 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _no_lender(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Put the classes of an HTB that borrow from nobody below one that lends."""
+    """Give the classes of an HTB that have no parent, and borrow from nobody, one."""
     kind, _ = shapers.scheduler(link_of(tree, name))
     changed = copy.deepcopy(tree)
     queue = link_of(changed, name)["queue"]

@@ -24,7 +24,7 @@ from .edits import sized
 from .findings import LITTLE, Cause, Finding, left, shown
 from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
-from .policing import behind_policer, spare
+from .policing import lower_rate, spare
 from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
@@ -91,7 +91,7 @@ class Diagnosis:
         """Symptoms with their causes, the undecided, or that none was found."""
         runs, tree = self.present.numbers, self.lab.record[self.present.key]["scenario"]
         streams = on_way(runs) or not_marked(runs, tree, self.link)
-        adds = {"stream": streams, "idle": behind_policer(runs, tree, self.link), "unfair": starved_too(self.present)}
+        adds = {"stream": streams, "idle": lower_rate(runs, tree, self.link), "unfair": starved_too(self.present)}
         mean, more = mean_of(runs, tree), self.lab.extensible
         sentences = [
             sentence(finding, self.link, adds.get(finding.symptom, ""), mean=mean, more=more)

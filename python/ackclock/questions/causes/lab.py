@@ -20,10 +20,9 @@ from ...experiment.sequential import WHY
 from .measures import Numbers, longest_wait, numbers
 from .scales import CYCLES, Length, in_cycles, in_periods, lasting, needed, once, pace, timed
 from .sentences import interval
-from .symptoms import STREAM_LOSS, Measured
+from .symptoms import Measured
 
 if TYPE_CHECKING:
-    from ...analysis import Interval
     from ...core.result import Result
 
 STEP: Final = 4.0
@@ -157,7 +156,7 @@ class Lab:
         """
         Return one run with what shorter ones with several seeds leave open of its tail, which rare events decide.
 
-        And of what streams lose: that hangs on their phases, and on those of the flows beside them.
+        And of what streams lose: that depends on their phases, which a longer run does not change.
         """
         several = max(self.presents, key=lambda own: len(own.numbers), default=None)
         there = () if several is None else several.numbers if name == self.link else several.beside.get(name, ())
@@ -165,8 +164,8 @@ class Lab:
             return runs
         half = interval([own.delay_p99 for own in there]).half
         narrower = math.sqrt(min(len(there) * several.length.measured / length.measured, 1.0))
-        lost = interval([own.stream_loss for own in there])
-        return [replace(own, doubt={"delay_p99": half * narrower, "stream": _apart(own, lost)}) for own in runs]
+        lost = interval([own.stream_loss for own in there]).half
+        return [replace(own, doubt={"delay_p99": half * narrower, "stream_loss": lost}) for own in runs]
 
     def look(self, key: str, tree: Tree, seed: int) -> Measured:
         """Run a setting once for a part of the time that it needs; for all where that is given, or moves are rare."""
@@ -279,12 +278,3 @@ class Lab:
         scenario = Scenario(timed(tree, length))
         kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
         return run(scenario, seed=seed, trace_links=True) if kept is None else kept
-
-
-def _apart(own: Numbers, lost: Interval) -> float:
-    """Return how far a stream's loss may be from that of other runs, no further than they agree that it is too much."""
-    differ = max(abs(own.stream_loss - lost.mean), lost.half)
-    if not math.isfinite(differ):
-        return 0.0
-    above = min(own.stream_loss, lost.mean) > STREAM_LOSS
-    return min(differ, 0.99 * (own.stream_loss - STREAM_LOSS)) if above else differ

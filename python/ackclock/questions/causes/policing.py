@@ -33,15 +33,15 @@ def used_of_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str)
     return known(runs, "utilization").mean * bits(link) / carried(link)
 
 
-def behind_policer(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
-    """Say which part of a policer's rate is used, or of which rate of a shaper, if these let through less."""
-    link, used = link_of(tree, name), used_of_policer(runs, tree, name)
-    if used is not None:
-        return state("causes.policed", rate=carried(link), used=min(used, 1.0))
-    let, line = held(link), quantities(link["rate"])
-    less = let is not None and len(line) == 1 and let < NEARLY_ALL * line[0]
-    of_let = min(known(runs, "utilization").mean, 1.0)
-    return state("causes.held", rate=let, queue=scheduler(link)[0], used=of_let) if less else ""
+def lower_rate(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> Statement | str:
+    """Say which rate a policer before a link, or a shaper in its queue, lets through, if less, and how much is used."""
+    link, used, what = link_of(tree, name), used_of_policer(runs, tree, name), "policer"
+    if used is None:
+        let, line = held(link), quantities(link["rate"])
+        if let is None or len(line) != 1 or let >= NEARLY_ALL * line[0]:
+            return ""
+        used, what = known(runs, "utilization").mean, scheduler(link)[0]
+    return state("causes.let-through", what=what, rate=carried(link), used=min(used, 1.0))
 
 
 def full(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str) -> bool:

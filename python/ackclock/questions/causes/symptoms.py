@@ -226,7 +226,7 @@ class Measured:
         if self.alone(symptom):
             return replace(estimate, half=math.inf)
         if symptom.key == "stream":
-            doubt = max(own.doubt.get("stream", 0.0) for own in self.numbers)
+            doubt = max(own.doubt.get("stream_loss", 0.0) for own in self.numbers)
             half = 0.0 if math.isnan(estimate.half) else estimate.half
             return replace(estimate, half=max(half, self._counting(), doubt))
         if symptom.key in SHARES:

@@ -636,8 +636,12 @@ def test_probes_run_for_a_cycle_of_the_flows_and_tell_no_tail_of_a_part_of_one()
     assert cut is not None
     assert of_a_part(cut, whole)
     answer = people({"now": tree}, "down", whole, packets=250_000)
-    assert math.isnan(answer.settings["now"].ping_p99)
-    assert "1 in 100" not in table(answer).columns["now"]["a game, there and back"]
+    flows = ac.flows(2, rtt="20 ms")
+    one_way_up = ac.dumbbell(rate="20 Mbit/s", queue={"capacity": "100 ms"}, flows=flows, duration="9 s").canonical
+    for measured, tail in ((600.0, False), (100.0, True)):
+        told = people({"now": one_way_up}, "bottleneck", replace(whole, measured=measured), packets=250_000)
+        assert math.isfinite(told.settings["now"].ping_p99) == tail
+        assert ("1 in 100" in table(told).columns["now"]["a game, there and back"]) == tail
     one_way = {"downloads": 1.04 * answer.settings["now"].runs[0].one_way["downloads"]}
     assert people({"now": tree}, "down", whole, one_way=one_way, packets=250_000).settings
     one_way = {"downloads": 1.2 * one_way["downloads"]}

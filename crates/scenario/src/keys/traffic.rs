@@ -10,6 +10,7 @@ use crate::options::{PacketSizes, Style};
 use crate::reader::{Item, Reader, Table};
 use crate::sizes::Sizes;
 use crate::tree::Node;
+use crate::units::Dimension;
 
 /// A kind of traffic and its keys.
 #[derive(Clone, Copy, Debug)]
@@ -286,8 +287,9 @@ fn rate_of_density(
     table: &Table<'_>,
     path: &Bottleneck,
 ) {
-    let rate = |item: &Item<'_>| reader.rate(item);
-    keys.rate = reader.rate_or_share(table, "density", rate, |density| path.rate(density));
+    keys.rate = reader.rate_or_share(table, "density", Dimension::Rate, |density| {
+        path.rate(density)
+    });
 }
 
 fn rate_of_load(
@@ -296,8 +298,7 @@ fn rate_of_load(
     table: &Table<'_>,
     path: &Bottleneck,
 ) {
-    let rate = |item: &Item<'_>| reader.frequency(item);
-    keys.rate = reader.rate_or_share(table, "load", rate, |load| {
+    keys.rate = reader.rate_or_share(table, "load", Dimension::Frequency, |load| {
         path.connections(load, keys.size.as_ref()?)
     });
 }

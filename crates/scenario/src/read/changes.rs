@@ -12,7 +12,7 @@ use super::{Item, Place, Reader, Rule, Table, join};
 use crate::keys::{self, Bottleneck, Key, Target, Tcp};
 use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting, Traffic};
 use crate::tree::{Name, Node, Value};
-use crate::units::format_time;
+use crate::units::{Dimension, format_time};
 
 /// One key of a change that has been read but not yet checked against what came before it.
 struct Draft<'n> {
@@ -540,10 +540,13 @@ impl Reader<'_> {
                     rate: net.slowest(&class.path),
                     flows: Some(class.count),
                 };
-                let share = self.share(item)?;
                 let rate = match &class.traffic {
-                    Traffic::Arrivals { size, .. } => path.connections(share, size)?,
-                    _ => path.rate(share)?,
+                    Traffic::Arrivals { size, .. } => {
+                        self.rate_of_share(item, Dimension::Frequency, |share| {
+                            path.connections(share, size)
+                        })?
+                    }
+                    _ => self.rate_of_share(item, Dimension::Rate, |share| path.rate(share))?,
                 };
                 Some(Setting::TrafficRate(id, rate))
             }

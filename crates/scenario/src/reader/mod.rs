@@ -1,6 +1,7 @@
 //! Reads values of keys from a tree, and tells what is wrong with them, where, and what is allowed.
 
 mod algorithms;
+mod rates;
 mod values;
 
 use std::any::Any;

@@ -23,8 +23,6 @@ const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
 
 /// The longest time that a scenario may name: sums of several stay far below the end of [`Time`].
 const MAX_TIME: Time = Time(30 * 24 * 3600 * Time::PER_SECOND);
-/// The slowest and fastest rates, bit/s: at the fastest a 40 B packet still takes 3 ps.
-const RATES: (f64, f64) = (1.0, 1e14);
 /// The largest packet, bytes (IPv4).
 const LARGEST_PACKET: u64 = 65_535;
 
@@ -187,51 +185,6 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn rate(&self, item: &Item<'_>) -> Option<f64> {
-        let quantity = self.quantity(item, &[Dimension::Rate])?;
-        let rate = self.ok(item, quantity.value())?;
-        let problem = if rate < 0.0 {
-            "negative"
-        } else if rate == 0.0 {
-            "a rate of zero"
-        } else if rate < RATES.0 {
-            "slower than 1 bit/s"
-        } else if rate > RATES.1 {
-            "faster than 100 Tbit/s"
-        } else {
-            return Some(rate);
-        };
-        self.wrong(item, problem);
-        None
-    }
-
-    /// Something a second.
-    pub(crate) fn frequency(&self, item: &Item<'_>) -> Option<f64> {
-        let quantity = self.quantity(item, &[Dimension::Frequency])?;
-        let rate = self.ok(item, quantity.value())?;
-        let problem = if rate < 0.0 {
-            "negative"
-        } else if rate == 0.0 {
-            "a rate of zero"
-        } else if rate > 1e9 {
-            "faster than 1e9 /s"
-        } else {
-            return Some(rate);
-        };
-        self.wrong(item, problem);
-        None
-    }
-
-    /// The rate of connections of PackMime: below, its fitted laws have no moments.
-    pub(crate) fn packmime_rate(&self, item: &Item<'_>) -> Option<f64> {
-        let rate = self.frequency(item)?;
-        if rate < 0.001 {
-            self.wrong(item, "slower than 0.001 /s, where the model says nothing");
-            return None;
-        }
-        Some(rate)
-    }
-
     /// A number above zero, or per cent.
     pub(crate) fn share(&self, item: &Item<'_>) -> Option<f64> {
         let share = match item.node.value {
@@ -251,40 +204,6 @@ impl Reader<'_> {
         }
         self.wrong(item, if share < 0.0 { "negative" } else { "zero" });
         None
-    }
-
-    /// A rate, or in its place the share of a link that it makes.
-    pub(crate) fn rate_or_share(
-        &self,
-        table: &Table<'_>,
-        key: &str,
-        rate: impl Fn(&Item<'_>) -> Option<f64>,
-        of_share: impl Fn(f64) -> Option<f64>,
-    ) -> Option<f64> {
-        match (table.given("rate"), table.given(key)) {
-            (Some(item), None) => rate(&item),
-            (None, Some(item)) => {
-                let value = of_share(self.share(&item)?)?;
-                if value.is_finite() && (1e-9..=1e14).contains(&value) {
-                    return Some(value);
-                }
-                self.wrong(&item, "gives no usable rate");
-                None
-            }
-            (None, None) => {
-                let allowed = table.key("rate").allowed();
-                self.missing(&table.place, "rate", format!("{allowed}; or `{key}`"));
-                None
-            }
-            (Some(_), Some(item)) => {
-                self.push(
-                    &item.place,
-                    format!("both `rate` and `{key}`"),
-                    |diagnostic| diagnostic.allowed = Some("one of them".to_owned()),
-                );
-                None
-            }
-        }
     }
 
     /// Sizes of transfers.

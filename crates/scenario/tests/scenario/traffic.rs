@@ -216,6 +216,23 @@ fn wrong_rates() {
         &["load: negative"],
     );
     wrong(
+        "{ kind = \"on-off\", density = 0.5 }",
+        "[[change]]\nat = \"50 s\"\nflows = \"web\"\ndensity = 1e-9\n",
+        &["density: gives no usable rate: slower than 1 bit/s"],
+    );
+    for (traffic, problem) in [
+        (
+            "{ kind = \"on-off\", density = 1e-9 }",
+            "density: gives no usable rate: slower than 1 bit/s",
+        ),
+        (
+            "{ kind = \"poisson-arrivals\", size = \"1 B\", load = 1e6 }",
+            "load: gives no usable rate: faster than 1e9 /s",
+        ),
+    ] {
+        wrong(traffic, "", &[problem]);
+    }
+    wrong(
         "{ kind = \"on-off\", density = \"1 Mbit/s\" }",
         "",
         &["a data rate where a percentage is needed"],

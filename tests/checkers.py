@@ -724,6 +724,28 @@ def _falls_short(sentence: dict[str, Any], runs: _Runs) -> None:
     assert max(gets) < wanted, sentence["text"]
 
 
+def _shuts_out(sentence: dict[str, Any], runs: _Runs) -> None:
+    """Nothing of the classes arrives in any run, and something of each in those with the change that is named."""
+    said = re.match(r"Nothing of (.+) arrives in the ", sentence["text"])
+    assert said, sentence["text"]
+    names = re.split(r", | and ", said[1])
+    present, *changed = [runs.of(*evidence["runs"]) for evidence in sentence["evidence"]]
+    gets = [
+        [[run.flows["goodput"][run.flows["class"] == name].sum() for name in names] for run in own] for own in changed
+    ]
+    for run in present:
+        for name in names:
+            assert not run.flows["goodput"][run.flows["class"] == name].sum(), (sentence["text"], name)
+            (entry,) = [flow for flow in run._scenario["flows"] if flow["name"] == name]
+            assert runs.link in entry["path"], sentence["text"]
+    assert ("; the cause is " in sentence["text"]) == bool(changed), sentence["text"]
+    for own in gets:
+        assert np.min(own) > 0, (sentence["text"], own)
+        least = re.search(r": ([0-9.]+ [kM]?bit/s) or more\)", sentence["text"])
+        assert least, sentence["text"]
+        _near(float(ac._core.quantity(least[1])[0]), float(np.mean(np.min(own, axis=1))), sentence, 0.006 * np.max(own))
+
+
 def _filters_acks(run: Any, runs: _Runs) -> bool:
     crossed = any(runs.link in entry["reverse_path"] for entry in run._scenario["flows"])
     return crossed and '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
@@ -1158,6 +1180,7 @@ CHECKS = {
     "cannot-tell": _cannot,
     "healthy": _healthy,
     "class-waits": _class_waits,
+    "shuts-out": _shuts_out,
     "starves": _starves,
     "falls-short": _falls_short,
     "stream-loses": _streams,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -265,3 +266,26 @@ def test_round_trips_alone_make_shares_uneven_over_a_lossy_wire() -> None:
     flows = [{"name": f"f{rtt}", "path": ["l"], "congestion": "reno", "rtt": f"{rtt} ms"} for rtt in (20, 200)]
     (finding,) = (own for own in diagnose(scenario({"l": link}, *flows)).findings if own.symptom == "unfair")
     assert [own.key for own in finding.causes] == ["round-trips"]
+
+
+def test_a_class_of_which_nothing_arrives_is_told_of() -> None:
+    """A band of sessions below one that is never empty got nothing, and in the sentences only waits were long."""
+    classes = [{"name": "high", "flows": ["backup"]}, {"name": "low", "flows": ["web", "bulk"]}]
+    http = {"kind": "http", "size": "exponential 30 kB", "think": "1 s"}
+    web = {"name": "web", "path": ["l"], "traffic": http, "count": 2}
+    link = {"l": {"queue": {"scheduler": "prio", "classes": classes}}}
+    flows = {"name": "backup", "path": ["l"]}, web, {"name": "bulk", "path": ["l"]}
+    answer = ac.why(scenario=scenario(link, *flows))
+    (said,) = (own for own in answer.sentences if own.predicate == "shuts-out")
+    assert re.match(r"Nothing of web arrives in the [0-9]+ s of a run; the cause is prio, with its classes", said.text)
+    (shares,) = (own for own in answer.sentences if own.predicate == "shares-unevenly")
+    assert "bulk gets less than 10 % of an even share" in shares.text
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
+    stream = flows[0] | {"traffic": {"kind": "cbr", "rate": "11 Mbit/s"}}
+    flooded = ac.why(scenario=scenario(link | {"l": link["l"] | {"rate": "10 Mbit/s"}}, stream, *flows[1:]))
+    (said,) = (own for own in flooded.sentences if own.predicate == "shuts-out")
+    assert "Nothing of web and bulk arrives" in said.text
+    assert "the cause is traffic without congestion control (backup) (without backup: " in said.text
+    assert checkers.check(json.loads(json.dumps(flooded.json()))) > 0
+    even = ac.why(scenario=scenario({"l": {}}, *flows[:2]))
+    assert not [own for own in even.sentences if own.predicate == "shuts-out"]

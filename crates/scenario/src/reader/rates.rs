@@ -8,7 +8,7 @@ const RATES: (f64, f64) = (1.0, 1e14);
 /// The fewest and most of something a second.
 const FREQUENCIES: (f64, f64) = (1e-9, 1e9);
 
-/// What is wrong with a rate, or with so many a second.
+/// Says why a rate, or so many a second, is beyond the limits.
 fn rate_problem(rate: f64, dimension: Dimension) -> Option<&'static str> {
     let ((low, high), slow, fast) = match dimension {
         Dimension::Frequency => (FREQUENCIES, "slower than 1e-9 /s", "faster than 1e9 /s"),

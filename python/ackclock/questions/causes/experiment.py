@@ -28,7 +28,17 @@ from .policing import lower_rate, spare
 from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
-from .starving import Relief, classes_that_wait, falling_short, least_of, relief, starved_too, starving
+from .starving import (
+    Relief,
+    admission,
+    classes_that_wait,
+    falling_short,
+    least_of,
+    relief,
+    shutting_out,
+    starved_too,
+    starving,
+)
 from .symptoms import (
     AHEAD,
     MOVES,
@@ -85,6 +95,8 @@ class Diagnosis:
     """Keys of the symptoms that these questions are about."""
     relief: Relief | None = None
     """The change with which no flow gets next to nothing, where shares are no symptom."""
+    admission: Relief | None = None
+    """The change with which classes get something of which nothing arrives."""
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -101,7 +113,8 @@ class Diagnosis:
         waiting = classes_that_wait(self.link, self.present, tree, told)
         starved = starving(self.link, self.present, told, self.relief)
         short = falling_short(self.link, self.present, tree)
-        return [*sentences, *waiting, *starved, *short, *self.undecided] or [_healthy(self)]
+        out = shutting_out(self.link, self.present, tree, told, self.admission)
+        return [*sentences, *out, *waiting, *starved, *short, *self.undecided] or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -152,8 +165,10 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         elif last.value > last.limit:
             findings.append(_causes(lab, tree, present, symptom, seed, last))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
-    ends = relief(lab, tree, present, {*open_, *(finding.symptom for finding in findings)}, seed)
-    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_), ends)
+    told = {*open_, *(finding.symptom for finding in findings)}
+    ends, lets_in = (of(lab, tree, present, told, seed) for of in (relief, admission))
+    open_questions = _joined(lab, present, undecided)
+    return Diagnosis(name, present, tuple(findings), open_questions, lab, frozenset(open_), ends, lets_in)
 
 
 def _unsettled(present: Measured) -> bool:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
 from ...core.fairness import STARVED_SHARE
 from ...core.scenario import link_of
 from ...core.statement import state
 from ...experiment.sequential import WHY
-from .ablations import SPECIFIC
+from .ablations import GENERAL, SPECIFIC
 from .measures import HOSTS, UNFAIR, goodput, known
-from .scales import by_changes, carried, unqueued, written
+from .scales import by_changes, carried, quantities, unqueued, written
 from .sentences import Evidence, Sentence, interval
 from .shapers import returning
 from .symptoms import ENOUGH, Measured, wait_limit
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ...experiment.ablation import Change
     from .lab import Lab
     from .measures import Numbers
+
+
+UNENDED: Final = ("bulk", "http")
+"""Traffic of TCP that always has something to send, or soon asks again."""
 
 
 def starved_too(present: Measured) -> Statement | str:
@@ -118,6 +122,65 @@ def starving(link: str, present: Measured, told: Collection[str], found: Relief 
         )
     numbers = {"least": least.mean, "starved_min": float(min(counts)), "starved_max": float(max(counts))}
     yield Sentence(f"link {link}", "starves", words, numbers, [evidence, *([] if found is None else [found.evidence])])
+
+
+def shut_out(present: Measured, tree: Mapping[str, Any], link: str, told: Collection[str]) -> list[str]:
+    """
+    Return classes of TCP without an end that begin before the measured time, and of which nothing arrives in any run.
+
+    None of fewer runs than tell shares, nor with changes; none of endless flows where shares are `told` of as a
+    symptom, and none of applications, of which `falling_short` tells.
+    """
+    runs = present.numbers
+    if len(runs) < WHY.seeds[0] or tree.get("change"):
+        return []
+    shares = {*UNENDED} - ({"bulk"} if {UNFAIR, HOSTS} & {*told} else set())
+    begin = min(run.window[0] for run in runs)
+    return [
+        str(flow["name"])
+        for flow in tree["flows"]
+        if link in flow["path"]
+        and flow["traffic"]["kind"] in shares
+        and max(quantities(flow["start"]), default=0.0) < begin
+        and not any(run.classes[str(flow["name"])].goodput for run in runs)
+        and link == min(flow["path"], key=lambda place: carried(link_of(tree, place)))
+    ]
+
+
+def admission(lab: Lab, tree: Mapping[str, Any], present: Measured, told: Collection[str], seed: int) -> Relief | None:
+    """Return the change with which of all classes that are shut out something arrives in every run."""
+    names = shut_out(present, tree, lab.link, told)
+    for ablation in (own for own in (*SPECIFIC, *GENERAL) if names and own.key in ("unresponsive", "queue")):
+        change = ablation.apply(dict(tree), lab.link, UNFAIR)
+        if change is None:
+            continue
+        runs = lab.measure(f"shut out: {change.done}", change.tree, WHY.seeds[0], seed, like=present.length)
+        if not runs.enough or len(runs.numbers) < WHY.seeds[0]:
+            continue
+        gets = [min(run.classes[name].goodput for name in names) for run in runs.numbers]
+        if all(gets):
+            least = interval(gets)
+            how = str(state("causes.how-shut-out", names=listed(names)))
+            return Relief(change, Evidence(how, least.mean, least.half, 0.0, runs=(runs.key,), kind="rate"))
+    return None
+
+
+def shutting_out(
+    link: str, present: Measured, tree: Mapping[str, Any], told: Collection[str], found: Relief | None = None
+) -> Iterator[Sentence]:
+    """Yield the sentence about classes that are shut out, and what lets them in where that was `found`."""
+    names = shut_out(present, tree, link, told)
+    if not names:
+        return
+    how = str(state("causes.how-shut-out", names=listed(names)))
+    evidence = [Evidence(how, 0.0, 0.0, 0.0, runs=(present.key,), kind="rate")]
+    said = str(state("causes.shut-out", names=listed(names), seconds=present.length.measured))
+    if found is not None:
+        gets = found.evidence.value
+        let_in = state("causes.let-in", cause=found.change.cause, done=found.change.done, gets=gets)
+        said = said.removesuffix(".") + str(let_in)
+        evidence.append(found.evidence)
+    yield Sentence(f"link {link}", "shuts-out", said, {"classes": float(len(names))}, evidence)
 
 
 def falling_short(link: str, present: Measured, tree: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -332,8 +332,16 @@ def _called(flow: Tree) -> str:
 def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     others = {entry["name"]: entry for entry in then["link"]}
     pairs = [(entry, others[entry["name"]]) for entry in now["link"]]
+    ordered = [
+        old["name"]
+        for old, new in pairs
+        if isinstance(new.get("jitter"), dict) and old["jitter"] == new["jitter"] | {"reorder": True} != new["jitter"]
+    ]
+    if ordered:
+        yield "packets that overtake each other", rf"with the packets of {re.escape(listed(ordered))} in order"
     for key, words in WIRE.items():
         there = [old["name"] for old, new in pairs if old.get(key, "none") != new.get(key, "none")]
+        there = [name for name in there if name not in ordered]
         if there:
             yield words, rf"without the {key} of {re.escape(listed(there))}(?=$| and )"
     # what some links change to is taken away

@@ -289,3 +289,26 @@ def test_a_class_of_which_nothing_arrives_is_told_of() -> None:
     assert checkers.check(json.loads(json.dumps(flooded.json()))) > 0
     even = ac.why(scenario=scenario({"l": {}}, *flows[:2]))
     assert not [own for own in even.sentences if own.predicate == "shuts-out"]
+
+
+def test_packets_out_of_order_are_told_from_a_delay_that_varies() -> None:
+    """ "The cause is delay that varies", of a line on which the same jitter in order left no time idle."""
+    jitter = {"delay": "uniform 0 ms .. 4 ms", "reorder": True}
+    flows = {"name": "dl", "path": ["l"], "count": 2, "rtt": "30 ms"}
+    answer = ac.why(scenario=scenario({"l": {"rate": "100 Mbit/s", "jitter": jitter}}, flows))
+    (idle,) = (own for own in answer.sentences if own.predicate == "stands-idle")
+    assert "the cause is packets that overtake each other (with the packets of l in order: below 5" in idle.text
+    assert cause_checker.wrong(json.loads(json.dumps(answer.json()))) == []
+    ordered = scenario({"l": {"jitter": {**jitter, "reorder": False}}}, flows).canonical
+    assert [own.key for own in SPECIFIC if own.apply(ordered, "l", "idle")] == ["jitter"]
+
+
+def test_changes_beside_a_clear_way_back_prove_nothing_where_it_alone_is_open() -> None:
+    """ "It takes both pie and BBR", each with an uncongested ACK path, which alone leaves 1.0 % of 6 % lost."""
+    links = {"down": {"rate": "200 Mbit/s", "delay": "5 ms", "queue": {"capacity": "150 ms"}}}
+    links["up"] = {"rate": "20 Mbit/s", "delay": "5 ms", "queue": {"aqm": "pie"}}
+    down = {"name": "downloads", "count": 3, "path": ["down"], "reverse_path": ["up"], "start": "uniform 0 s .. 1 s"}
+    cloud = {"name": "cloud", "congestion": "bbr", "path": ["up"], "reverse_path": ["down"]}
+    asked = scenario(links, *({**own, "rtt": "25 ms"} for own in (down, cloud)))
+    (lost,) = (own for own in diagnose(asked, "up").sentences if own.predicate == "loses-much")
+    assert ("with an uncongested ACK path: below" in lost.text) != ("would tell what is left with an un" in lost.text)

@@ -380,7 +380,7 @@ def test_what_is_queued_where_classes_take_turns_is_not_said_beside_a_shorter_wa
     assert own.standing > 1.4 * own.delay_p50
     # "peak 217 ms" stood above "p99 558 ms"
     shown = measured(result, "isp", 20e6, "htb")
-    assert highest("isp", shown, 0.2) == "200 ms at the link's rate"
+    assert highest("isp", shown, 0.2) == "200 ms at its shaper's rate"
     # so did "peak 4.11 ms" above "p99 7.31 ms" of flows with queues of their own
     fair = ac.dumbbell(
         rate="20 Mbit/s", queue={"scheduler": "fq_codel"}, flows=ac.flows(4, rtt="20 ms"), duration="9 s"
@@ -388,6 +388,12 @@ def test_what_is_queued_where_classes_take_turns_is_not_said_beside_a_shorter_wa
     other = replace(measured(ac.run(fair, trace_links=True), "bottleneck", 20e6, "fq_codel"), delay_p99=0.02)
     said = [highest("bottleneck", other, peak) for peak in (0.01, 0.03)]
     assert said == ["10 ms at the link's rate", "30 ms"]
+    # "peak 900 ms at the link's mean rate", at which the whole buffer takes 360 ms
+    steps = {"steps": [["0 s", "20 Mbit/s"], ["1 s", "80 Mbit/s"]], "repeat": "2 s"}
+    rate = ac.dumbbell(rate=steps, queue={"capacity": "500 packets"}, flows=ac.flows(4, rtt="20 ms"), duration="9 s")
+    moving = measured(ac.run(rate, trace_links=True), "bottleneck", 50e6, "drop-tail")
+    assert moving.peak == pytest.approx(0.3, rel=0.02)
+    assert highest("bottleneck", moving, moving.peak) == "300 ms at the rate of that moment"
     text = stated([own], scenario.canonical, "isp", "a test")[1].text
     assert text.startswith("The median wait is ")
 

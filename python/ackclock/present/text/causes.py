@@ -6,6 +6,8 @@ from typing import Final
 
 STATEMENTS: Final = {
     "without-wire": "without the {key} of {links}",
+    "overtaking": "packets that overtake each other",
+    "in-order": "with the packets of {links} in order",
     "medium": "the medium that it shares with {links}",
     "own-medium": "with a medium of its own",
     "elsewhere": "{links}, which the same flows cross",

@@ -12,8 +12,8 @@ from ...core.statement import state
 from ...core.units import interval, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
-from ...questions.causes.scales import bits, carried, later, most_flows, policed
-from ...questions.causes.shapers import lumps_flows, managed, shapeable
+from ...questions.causes.scales import bits, carried, later, most_flows, policed, quantities
+from ...questions.causes.shapers import let_through, lumps_flows, managed, shapeable
 from ...questions.following import Following
 from ...questions.setting import Setting
 from ...questions.why import Why
@@ -171,9 +171,12 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
     tree = shown.result._scenario
     queue, rate = (link_of(tree, link)[key] for key in ("queue", "rate"))
     apart = queue.get("scheduler", "none") != "none" and shown.delay_p99 > seconds
-    which = "mean " * (not isinstance(rate, str)) or "first " * bool(later(tree, link, "rate"))
-    named = bool(which) or bool(queue.get("classes")) or apart
-    return f"{time(seconds)} at the link's {which}rate" if named else time(seconds)
+    varies = not isinstance(rate, str) or bool(later(tree, link, "rate"))
+    if not (varies or queue.get("classes") or apart):
+        return time(seconds)
+    slower = not varies and (let_through(link_of(tree, link)) or math.inf) < max(quantities(rate))
+    which = "the rate of that moment" if varies else "its shaper's rate" if slower else "the link's rate"
+    return f"{time(seconds)} at {which}"
 
 
 def _delay(seconds: float, half: float, least: float = 0.0, most: float = math.inf) -> str:

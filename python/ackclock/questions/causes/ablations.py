@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from ..without_ecn import without_ecn
 from . import loads, shapers
-from .edits import control, faster, keep, least_rate, like, over, set_control, sized, with_queue
+from .edits import control, faster, least_rate, like, over, set_control, sized, with_queue
 from .measures import UNRESPONSIVE
 from .scales import (
     ENDLESS,
@@ -40,6 +40,7 @@ from .scales import (
     room,
 )
 from .symptoms import FEW_PACKETS
+from .wires import across, in_order, wire
 
 TARGET: Final = 0.005
 """CoDel's target by default, s."""
@@ -74,46 +75,17 @@ class LinkAblation:
         return Ablation(self.key, lambda tree: self.apply(tree, name, symptom))
 
 
-def _across(tree: Tree, name: str) -> list[Tree]:
-    """Return the classes of flows whose data cross a link, or without any those whose ACKs do."""
-    return over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
-
-
 def _rtt(tree: Tree, name: str) -> float:
     """Mean of the base round trips over a link, or of the flows whose ACKs alone cross it, s."""
-    there = _across(tree, name)
+    there = across(tree, name)
     values = [sum(rtts) / len(rtts) for flow in there if (rtts := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
-
-
-def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
-    """Switch off something of all links that the flows over a link cross in either direction."""
-
-    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        if symptom == "delay" and key != "policer":
-            return None
-        crossed = shapers.crossed(_across(tree, name))
-        there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
-        if not there:
-            return None
-        changed = copy.deepcopy(tree)
-        for link in changed["link"]:
-            if link["name"] in crossed:
-                link[key] = "none"
-        keep(changed, crossed, key)
-        return Change(
-            changed,
-            words,
-            str(state("causes.without-wire", key=key, links=listed(shaped["name"] for shaped in there))),
-        )
-
-    return apply
 
 
 def _changes(tree: Tree, name: str, symptom: str) -> Change | None:
     """Let the links that the flows over a link cross keep the rate and the delay that they have at first."""
     del symptom
-    crossed = shapers.crossed(_across(tree, name))
+    crossed = shapers.crossed(across(tree, name))
     later: dict[str, set[str]] = {}
     kept = []
     for change in tree.get("change", []):
@@ -751,10 +723,11 @@ SPECIFIC: Final = (
     LinkAblation("by-host", _hosts),
     LinkAblation("no-lender", _no_lender),
     LinkAblation("tunnel", _tunnel),
-    LinkAblation("policer", _wire("policer", "a policer")),
-    LinkAblation("wire-loss", _wire("loss", "losses on the wire")),
-    LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
-    LinkAblation("stalls", _wire("stalls", "times in which the link sends nothing")),
+    LinkAblation("policer", wire("policer", "a policer")),
+    LinkAblation("wire-loss", wire("loss", "losses on the wire")),
+    LinkAblation("jitter", in_order),
+    LinkAblation("jitter", wire("jitter", "delay that varies from packet to packet")),
+    LinkAblation("stalls", wire("stalls", "times in which the link sends nothing")),
     LinkAblation("changes", _changes),
     LinkAblation("varying-rate", _steady),
     LinkAblation("access", _access),

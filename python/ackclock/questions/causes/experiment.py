@@ -455,6 +455,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             judged = judge(Ablated("ack-path", clear))
             if judged and judged[0] is Verdict.REMOVES:
                 return answer([judged[1]], of_path=True)
+            if judged and judged[0] is Verdict.UNDECIDED:  # with which all general changes are made
+                return answer([])
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or _two(ablations, tree, judge).of(Verdict.REMOVES)
         divided = bool(link_of(tree, lab.link)["queue"].get("classes"))

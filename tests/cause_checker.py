@@ -124,6 +124,19 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             yield f"{sentence['text']}: {fault}"
         for link in _left_empty(runs, symptom["runs"][0], cause["runs"][0], now):
             yield f"{sentence['text']}: {found[1]} hardly anything is carried over {link}"
+    yield from _beside(sentence, runs)
+
+
+def _beside(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """What was changed beside each cause leaves alone what is said, if anything is, and that is less than now."""
+    name, number, _, _ = MEASURES[sentence["predicate"]]
+    key = f"{name}: with an uncongested ACK path"
+    said = re.search(r"; with an uncongested ACK path alone it is ([0-9.]+) (us|ms|s|%)", sentence["text"])
+    if said is not None:
+        left = runs.mean(key, number)
+        shown = float(said[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01}[said[2]]
+        if abs(shown - left) > 0.03 * left or left > 0.8 * sentence["evidence"][0]["value"]:
+            yield f"{sentence['text']}: {key} it is {left:.4g}"
 
 
 def _left_empty(runs: _Runs, before: str, after: str, now: Tree, about: float = -0.01) -> Iterator[str]:

@@ -312,3 +312,22 @@ def test_changes_beside_a_clear_way_back_prove_nothing_where_it_alone_is_open() 
     asked = scenario(links, *({**own, "rtt": "25 ms"} for own in (down, cloud)))
     (lost,) = (own for own in diagnose(asked, "up").sentences if own.predicate == "loses-much")
     assert ("with an uncongested ACK path: below" in lost.text) != ("would tell what is left with an un" in lost.text)
+    # "it takes all of the target of 15 ms, pie and CUBIC", each with a clear path, which alone leaves 16 ms of 47
+    core = {name: {"rate": "400 Mbit/s", "delay": "3 ms", "queue": {"capacity": "20 ms"}} for name in ("in", "out")}
+    links = {
+        "down": {"rate": "150 Mbit/s", "delay": "2 ms", "queue": {"capacity": "120 ms"}},
+        "up": {"rate": "15 Mbit/s", "delay": "2 ms", "queue": {"aqm": "pie"}},
+    }
+    ways = {"path": ["in", "down"], "reverse_path": ["up", "out"]}
+    game = {"name": "game", "path": ["up", "out"], "traffic": {"kind": "poisson", "rate": "60 kbit/s"}}
+    asked = scenario(
+        core | links,
+        {**down, **ways, "rtt": "24 ms"},
+        {"name": "ul", "path": ways["reverse_path"], "reverse_path": ways["path"], "rtt": "24 ms"},
+        {**game, "rtt": "24 ms", "packet_size": "120 B"},
+    )
+    found = diagnose(asked, "up")
+    (waits,) = (own for own in found.sentences if own.predicate == "waits-long")
+    alone = [run["delay_p50"] for run in found.lab.record["delay: with an uncongested ACK path"]["numbers"]]
+    assert waits.numbers["beside"] == pytest.approx(sum(alone) / len(alone))
+    assert f"; with an uncongested ACK path alone it is {1e3 * waits.numbers['beside']:.1f} ms" in waits.text

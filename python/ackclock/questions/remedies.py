@@ -329,7 +329,7 @@ def _queues(
         changed = with_queue(changed, name, queues[name])
         link = link_of(changed, name)
         if "target" in queues[name] and before:
-            link["rate"] = f"{SHAPED * rate:.12g} bit/s"
+            link["queue"] = shapers.in_htb(queues[name], SHAPED * rate)
             link["policer"] = link["shaper"] = "none"  # which have nothing to drop or to hold then
             parts[name] = SHAPED * rate / whole
     return changed, queues, parts

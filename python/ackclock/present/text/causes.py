@@ -157,6 +157,7 @@ STATEMENTS: Final = {
     "two-at-once": "; two of these at once",
     "below": "below {limit}",
     "untried": "{rest}; longer runs would tell what is left {done}{more}.",
+    "beside": "{rest}; {done} alone it is {leaves}.",
     "emptied": "{rest}; that it ends {done} proves nothing, as the flows send less than half as much then.",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",

@@ -15,13 +15,13 @@ from typing import Final
 from ...core._words import listed, within
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
-from ...core.statement import Statement, state
+from ...core.statement import state
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, with_clear_way_back
 from .edits import sized
-from .findings import LITTLE, Cause, Finding, left, shown
+from .findings import KINDS, LITTLE, Cause, Finding, sentence
 from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import lower_rate, spare
@@ -43,7 +43,6 @@ from .symptoms import (
     AHEAD,
     MOVES,
     SHARES,
-    STREAM_LOSS,
     SYMPTOMS,
     Measured,
     Symptom,
@@ -163,7 +162,8 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
                 undecided.append(last)
                 open_.add(symptom.key)
         elif last.value > last.limit:
-            findings.append(_causes(lab, tree, present, symptom, seed, last))
+            found = _causes(lab, tree, present, symptom, seed, last)
+            findings.append(replace(found, beside=_beside(lab, tree, found, present, symptom, seed)))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
     told = {*open_, *(finding.symptom for finding in findings)}
     ends, lets_in = (of(lab, tree, present, told, seed) for of in (relief, admission))
@@ -316,8 +316,7 @@ def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) ->
         runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
     how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=measured.length.measured))
     half = 0.0 if math.isnan(estimate.half) else estimate.half
-    kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
-    return Evidence(how, estimate.mean, half, measured.limit(symptom), before, (measured.key,), kind)
+    return Evidence(how, estimate.mean, half, measured.limit(symptom), before, (measured.key,), KINDS[symptom.key])
 
 
 @dataclass(frozen=True)
@@ -453,10 +452,8 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     for ablations in (specific, others, general):
         if ablations is general and clear is not None:
             judged = judge(Ablated("ack-path", clear))
-            if judged and judged[0] is Verdict.REMOVES:
-                return answer([judged[1]], of_path=True)
-            if judged and judged[0] is Verdict.UNDECIDED:  # with which all general changes are made
-                return answer([])
+            if judged and judged[0] is not Verdict.KEEPS:  # with which all general changes are made
+                return answer([judged[1]], of_path=judged[0] is Verdict.REMOVES)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or _two(ablations, tree, judge).of(Verdict.REMOVES)
         divided = bool(link_of(tree, lab.link)["queue"].get("classes"))
@@ -470,6 +467,20 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(_two(rest, tree, judge).of(Verdict.REMOVES))
+
+
+def _beside(
+    lab: Lab, tree: Tree, found: Finding, present: Measured, symptom: Symptom, seed: int
+) -> tuple[str, Evidence] | None:
+    """Return what a clear way back alone leaves, where causes were taken away beside it and it brings much."""
+    clear = clear_way_back(tree, lab.link, symptom.key)
+    if clear is None or not any(cause.done.endswith(f" and {clear.done}") for cause in found.causes):
+        return None
+    now = present.of(symptom)
+    alone = lab.measure(f"{symptom.key}: {clear.done}", clear.tree, WHY.seeds[0], seed)
+    left_alone = _evidence(alone, symptom, now.mean)
+    less = left_alone.value < DOSE * now.mean and left_alone.value + left_alone.half < now.mean - now.half
+    return (clear.done, left_alone) if less and len(alone.numbers) > 1 else None
 
 
 def _none_alone(
@@ -716,41 +727,6 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     if look.enough and all(value < DOSE * before for value in _with_halves(look, symptom)):
         return True
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
-
-
-def sentence(finding: Finding, link: str, adds: object = "", *, mean: object = "", more: bool = False) -> Sentence:
-    """
-    Put a finding into words.
-
-    `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
-    `mean` says of how many streams a loss is the mean, and `more` whether longer runs may be had.
-    """
-    symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
-    value = shown(finding.evidence, symptom)
-    most = "" if mean else "up to "
-    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds, mean=mean, most=most)
-    if not finding.causes:
-        text = state("causes.not-found", head=head, tried=_tried(finding))
-    else:
-        parts = [f"{cause.words} ({cause.done}: {left(cause.evidence[0], symptom)})" for cause in finding.causes]
-        case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
-        text = state(f"causes.{case}", head=head, causes=listed(parts))
-    if finding.untried:
-        text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
-    if finding.emptied and all(JOINT in cause.key for cause in finding.causes):
-        text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
-    numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
-    numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
-    evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
-    return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
-
-
-def _tried(finding: Finding) -> Statement | str:
-    """Return the changes that left the symptom."""
-    if not finding.vain:
-        return ""
-    pairs = state("causes.two-at-once") if finding.pairs else ""
-    return state("causes.tried", tried="; ".join(finding.vain), pairs=pairs)
 
 
 def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:

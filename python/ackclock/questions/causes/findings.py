@@ -5,13 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ...core.statement import state
+from ...core._words import listed
+from ...core.statement import Statement, state
 from ...core.units import index_within, share, share_within, time_within
-from .sentences import Evidence
-from .symptoms import SHARES, Symptom
+from ...experiment.ablation import JOINT
+from .sentences import Evidence, Sentence
+from .symptoms import SHARES, STREAM_LOSS, SYMPTOMS, Symptom
 
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
+
+KINDS: Final = {
+    "delay": "time",
+    "loss": "share",
+    "stream": "share",
+    "idle": "share",
+    "unfair": "index",
+    "hosts": "index",
+}
+"""The kinds of the numbers of symptoms."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,8 @@ class Finding:
     """
     emptied: tuple[str, ...] = ()
     """Changes that end the symptom as the flows leave the link, or the way of their ACKs: they prove nothing."""
+    beside: tuple[str, Evidence] | None = None
+    """A change that was made beside each cause, and what it leaves alone, where that is decidedly less than now."""
 
 
 def left(evidence: Evidence, symptom: Symptom) -> str:
@@ -69,3 +83,42 @@ def shown(evidence: Evidence, symptom: Symptom) -> str:
     if not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
         return text
     return (share_within if symptom.show is share else time_within)(evidence.value, evidence.half)
+
+
+def sentence(finding: Finding, link: str, adds: object = "", *, mean: object = "", more: bool = False) -> Sentence:
+    """
+    Put a finding into words.
+
+    `adds` is the way of a stream over other links, how much of a policer's rate is used, or which flows are starved;
+    `mean` says of how many streams a loss is the mean, and `more` whether longer runs may be had.
+    """
+    symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
+    value = shown(finding.evidence, symptom)
+    most = "" if mean else "up to "
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, adds=adds, mean=mean, most=most)
+    if not finding.causes:
+        text = state("causes.not-found", head=head, tried=_tried(finding))
+    else:
+        parts = [f"{cause.words} ({cause.done}: {left(cause.evidence[0], symptom)})" for cause in finding.causes]
+        case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
+        text = state(f"causes.{case}", head=head, causes=listed(parts))
+    if finding.untried:
+        text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
+    if finding.emptied and all(JOINT in cause.key for cause in finding.causes):
+        text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
+    numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
+    if finding.beside is not None:
+        done, leaves = finding.beside
+        text = state("causes.beside", rest=str(text)[:-1], done=done, leaves=shown(leaves, symptom))
+        numbers_of["beside"] = leaves.value
+    numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
+    evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
+    return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
+
+
+def _tried(finding: Finding) -> Statement | str:
+    """Return the changes that left the symptom."""
+    if not finding.vain:
+        return ""
+    pairs = state("causes.two-at-once") if finding.pairs else ""
+    return state("causes.tried", tried="; ".join(finding.vain), pairs=pairs)

@@ -164,6 +164,12 @@ def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
     return changed
 
 
+def in_htb(queue: Mapping[str, Any], rate: float) -> dict[str, Any]:
+    """Return a queue in the only class of an HTB, which lets a rate through, bit/s."""
+    entry = {"name": "all", "rate": f"{rate:.12g} bit/s", "queue": dict(queue)}
+    return {"scheduler": "htb", "default": "all", "classes": [entry]}
+
+
 def before(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
     return _shaper(tree, name, lambda path: path[: path.index(name)])

@@ -86,6 +86,7 @@ def test_singular_and_plural() -> None:
     ("words", "answer"),
     [
         (["rum"], 'there is no command "rum"; did you mean "run"?'),
+        (["why", "--video"], "there is no option --video; ackclock why --help has those that there are"),
         (["run", "x.toml", "--sed", "3"], 'ackclock run: there is no option --sed; did you mean "--seed"?'),
         (["fluid", "x.toml", "--form", "rat"], '--form "rat" is not known; did you mean "rate"?'),
         (["check", "x.toml", "y.toml"], '"y.toml" is one argument too many'),

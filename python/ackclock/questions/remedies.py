@@ -165,7 +165,8 @@ def other_queue(
         if name not in queues:
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
             settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
-    title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake or _anew(tree, queues)
+    title = cake or _anew(tree, queues) or _within(tree, queues)
+    title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else title
     fills = tuple(name for name in lab.also if name not in rtts and _fills(present, after, name))
     remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), title, fills=fills)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
@@ -421,6 +422,13 @@ def _anew(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> s
     name, queue = next(iter(queues.items()))
     same = shapers.scheduler(link_of(tree, name))[0] == queue.get("scheduler")
     return str(state("remedies.anew", **queue)) if same and len(queues) == 1 else ""
+
+
+def _within(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> str:
+    """Name FQ-CoDel in the classes of a link alone, which stay."""
+    name, queue = next(iter(queues.items()))
+    kept = "classes" in queue and len(queues) == 1
+    return str(state("remedies.in-leaves", kind=shapers.scheduler(link_of(tree, name))[0])) if kept else ""
 
 
 def _averaged_at(

@@ -69,7 +69,8 @@ class Parser(argparse.ArgumentParser):
         key = name.lstrip("-").replace("-", "_")
         if key in OPTIONS_OF_KEYS and "--set" in self._option_string_actions:
             return f"there is no option {name}; --set {key}=VALUE changes a scenario file"
-        return f"there is no option {name}{nearest(name, self._option_string_actions)}"
+        like = nearest(name, self._option_string_actions) or f"; {self.prog} --help has those that there are"
+        return f"there is no option {name}{like}"
 
 
 _LONGEST = 70

@@ -88,6 +88,7 @@ STATEMENTS: Final = {
     "beside-probes": "{swings} swings of two times the {interval:g} s after which {control} measures the round trip",
     "rise": "{rises} times what {what} takes to rise",
     "throughput": "throughput over the link's present rate{place}",
+    "goodput-of": "throughput without what receivers have already, over the link's present rate{place}",
     "time-of-a-page": "time of a page beside the traffic, mean over {seeds} seeds",
     "one-way-delay": "99th percentile of the one-way delay of {name}",
     "completion-p95": "95th percentile of the time of a transfer of {name}",

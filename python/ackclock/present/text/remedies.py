@@ -11,6 +11,7 @@ from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import index_within, interval, number, percent, rate_text, share, time, time_over_seeds
 from ...questions.causes.remedy import (
+    EVEN_SHARES,
     GAIN,
     LOSSES,
     MIN_DELAY_GAIN_S,
@@ -47,7 +48,7 @@ OF_TRANSFERS: Final = ("finished", "completion", "completion_p95", "goodput")
 """Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
-WIDE: Final = 0.1
+WIDE: Final = 0.03
 """The interval of a change is stated where half of it is more than this part of the change."""
 
 STATEMENTS: Final = {
@@ -86,7 +87,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
         text = f"{what} instead{where} would bring these flows {_no_gain(balance)}"
         text += f", but {costs}" if costs else ""
         return Sentence(name, "does-not-help", f"{text}.{_of_one_run(balance)}", numbers_of, evidence)
-    text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}"
+    text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}{_uneven(balance)}"
     if prefer is not None:
         present = "control" if name == "BBR" else "queue"
         better = "it is better in a part of it and worse in another" if balance.mixed(prefer) else ALIKE
@@ -102,6 +103,15 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
                 ": --prefer delay or --prefer rate." if decides else ", and is no matter of delay or rate (--prefer)."
             )
     return Sentence(name, "costs", text, numbers_of, evidence)
+
+
+def _uneven(balance: Balance) -> str:
+    """Shares that are uneven now, and are not even with another setting, either."""
+    shares = [effect for effect in balance.effects if effect.key == "jain" and effect.better is None]
+    stay = [own for own in shares if max(own.before, own.after) + own.half < EVEN_SHARES]
+    places = f" at {listed([own.subject for own in stay])}" if _many(balance) else ""
+    what = " and ".join(index_within(own.after, own.half) for own in stay)
+    return f" The shares stay uneven{places}: Jain's index {what}." if stay else ""
 
 
 def _of_one_run(balance: Balance) -> str:
@@ -189,7 +199,7 @@ def _whose(remedy: Remedy, link: str) -> str:
 def _cost(effect: Effect, many: bool, behind: bool) -> str:
     """The throughput that is paid."""
     lost = -effect.change / effect.before
-    of = f"the rate{' of ' + effect.subject if many else ''}"
+    of = f"the {'goodput' if effect.once else 'rate'}{' of ' + effect.subject if many else ''}"
     shaper = f" ({percent(1 - SHAPED)} of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
     return f"{_part(effect)} of {of}{shaper}"
 
@@ -223,11 +233,12 @@ def _effect(effect: Effect) -> str:
     if effect.key == "delay_p99":
         return f"{_time(apart, effect.half)} {less} at the 99th percentile"
     if effect.key == "rate":
+        what = "goodput" if effect.once else "throughput"
         if effect.before <= 0:
-            return "throughput, of which there is none now"
+            return f"{what}, of which there is none now"
         if effect.after > MANIFOLD * effect.before:
-            return f"{_factor(effect)} times the throughput"
-        return f"{_part(effect)} {less} throughput"
+            return f"{_factor(effect)} times the {what}"
+        return f"{_part(effect)} {less} {what}"
     if effect.key in TIMES:
         what = "a page" if effect.key == "page" else f"a transfer of {effect.subject}"
         if effect.after > TWICE * effect.before:

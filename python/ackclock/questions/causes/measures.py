@@ -134,6 +134,8 @@ class Numbers:
     """The same measure in the two halves of the time, where it can be told."""
     computed: int
     """Packets that the run computed, warming up and all links included."""
+    repeated: float = 0.0
+    """Part of the bytes that the link carries which are data of endless flows that their receivers have already."""
     window: tuple[float, float] = (0.0, math.nan)
     """The measured time: from when and until when, s."""
     stream_loss: float = math.nan
@@ -253,6 +255,7 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         halves=_halves(link, waits, dropped, loss, wire, part) if in_parts else {},
         computed=int(result.departures),
         window=(float(begin), float(end)),
+        repeated=_repeated(raw["flows"], tree, name, link["bytes"], end - begin),
         **_stream(raw["links"], [tree["flows"][k] for k in over], name, named),
         policed=link["policed"] / offered if offered else 0.0,
         classes=named,
@@ -262,6 +265,19 @@ def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
         in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
+
+
+def _repeated(flows: Mapping[str, Any], tree: Mapping[str, Any], name: str, carried: float, seconds: float) -> float:
+    """Return `Numbers.repeated`, from the packets that arrive at receivers and the goodput."""
+    total = 0.0
+    for place, own in enumerate(tree["flows"]):
+        if own["traffic"]["kind"] != "bulk" or name not in own["path"] or "header_size" not in own:
+            continue
+        packet, header = (quantities(own[key])[0] for key in ("packet_size", "header_size"))
+        there = flows["class"].astype(int) == place
+        once = float(flows["goodput"][there].sum()) * seconds / 8 / (packet - header)
+        total += max(float(flows["received"][there].sum()) - once, 0.0) * packet
+    return total / carried if carried else 0.0
 
 
 def _stream(

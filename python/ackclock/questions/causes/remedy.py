@@ -68,6 +68,9 @@ SHORTER_S: Final = 0.1
 STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
 
+REPEATED: Final = 0.01
+"""More of what a link carries than this, which receivers have already, is no throughput of anyone."""
+
 Preference = Literal["delay", "rate"]
 PREFERENCES: Final[tuple[Preference, ...]] = ("delay", "rate")
 Key = Literal[
@@ -119,6 +122,8 @@ class Effect:
     """Whether the class has no congestion control, as a call."""
     owed: bool = False
     """Whether it may change by as much for the lengths of the runs alone; nothing is said of it then."""
+    once: bool = False
+    """Whether a `rate` is without what receivers have already, as that is more than `REPEATED` of what is carried."""
 
     @property
     def each(self) -> float:
@@ -281,10 +286,14 @@ def effects(
                 how + place,
                 apart_in_time(old, new, UNFAIR) if key == "jain" else _apart_over_time(old, new, key),
             )
-        pair([run.throughput for run in old], [part * run.throughput for run in new], "rate", link,
-             str(state("causes.throughput", place=place)), _apart_over_time(old, new, "utilization", part))  # fmt: skip
-        if found and found[-1].key == "rate" and found[-1].better and not _of_use(old, new):
-            found[-1] = replace(found[-1], better=None)
+        once = max(_repeated(old), _repeated(new)) > REPEATED
+        carried, carries = ([run.throughput * (1 - once * run.repeated) for run in runs] for runs in (old, new))
+        pair(carried, [part * own for own in carries], "rate", link,
+             str(state("causes.goodput-of" if once else "causes.throughput", place=place)),
+             _apart_over_time(old, new, "utilization", part))  # fmt: skip
+        if found and found[-1].key == "rate":
+            gains = found[-1].better if not found[-1].better or _of_use(old, new) else None
+            found[-1] = replace(found[-1], better=gains, once=once)
     for name in present.numbers[0].classes:
         if all(name in run.classes for run in after.numbers):
             own = present.judged.get(places.get(name, name), present)
@@ -319,6 +328,10 @@ def apart_in_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str) -> f
 def _apart_over_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str, part: float = 1.0) -> float:
     """Return half the interval of a difference of delays, losses or utilisations over the time of the runs alone."""
     return math.hypot(over_time(old, key), part * over_time(new, key))
+
+
+def _repeated(runs: Sequence[Numbers]) -> float:
+    return sum(run.repeated for run in runs) / len(runs)
 
 
 def _of_use(old: Sequence[Numbers], new: Sequence[Numbers]) -> bool:

@@ -913,7 +913,10 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
     text, perhaps = checkers._certain(text)
     if recommended and perhaps:
         yield f"{text}: it is recommended, though perhaps {perhaps}"
-    paid = [float(number) for number in re.findall(rf"([0-9.]+){SPREAD} % of the rate", text.partition("; but")[0])]
+    paid = [
+        float(number)
+        for number in re.findall(rf"([0-9.]+){SPREAD} % of the (?:rate|goodput)", text.partition("; but")[0])
+    ]
     costs = text.partition("; but ")[2]
     losses = re.findall(r"(?:at \S+ )?([0-9.]+) % in place of ([0-9.]+) % lost", costs)
     more = max([float(after) - float(before) for after, before in losses], default=0.0)

@@ -191,16 +191,21 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
     bits = [ac._core.quantity(str(link["rate"]))[0] for link in (now, then)]
     holds = [now.get(key, "none") for key in ("policer", "shaper")]
     let = min([bits[0], *(ac._core.quantity(str(held["rate"]))[0] for held in holds if isinstance(held, dict))])
-    if "fq_codel" in lines and not then["queue"].get("classes"):
-        assert (shaped is not None) == (bits[1] < bits[0]), (lines, bits)
+    leaf = then["queue"]
+    if shaped is not None and now["queue"].get("classes") is None:
+        assert abs(float(shaped[1]) * 1e3 - 0.95 * let) < 600, (lines, let)
+        (only,) = leaf["classes"]
+        assert (leaf["scheduler"]["kind"], leaf["default"]) == ("htb", only["name"]), (lines, leaf)
+        assert abs(ac._core.quantity(only["rate"])[0] - 0.95 * let) < 600, (lines, only)
+        assert bits[1] == bits[0], (lines, bits)
+        assert only["ceil"] in ("rate", only["rate"]), (lines, only)
+        leaf = only["queue"]
+    if "fq_codel" in lines and not leaf.get("classes"):
         words = dict(re.findall(r"(target|interval) ([0-9.]+)ms", lines))
-        scheduler = then["queue"]["scheduler"]
-        codel = {**then["queue"], **(scheduler if isinstance(scheduler, dict) else {})}
+        scheduler = leaf["scheduler"]
+        codel = {**leaf, **(scheduler if isinstance(scheduler, dict) else {})}
         for key in ("target", "interval"):
             assert abs(float(words[key]) / 1e3 - ac._core.quantity(str(codel[key]))[0]) < 1e-5, (lines, key, codel)
-    if shaped is not None:
-        assert abs(float(shaped[1]) * 1e3 - 0.95 * let) < 600, (lines, let)
-        assert abs(bits[1] - 0.95 * let) < 600, (lines, bits)
     assert undo, lines
     for device in set(re.findall(r"qdisc replace dev (\S+)", lines)):
         assert re.search(rf"del (dev )?{device}\b|replace dev {device} root", undo), (lines, undo)
@@ -481,6 +486,24 @@ def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> No
         unit, most = (0.01, 1.0) if ends[2] == "%" else (_UNIT[ends[2]], math.inf)
         for end, stated in ((max(value - half, 0.0), ends[1]), (min(value + half, most), ends[3])):
             _near(float(stated) * unit, end, sentence, 6e-4)
+
+
+def _again(run: Any, runs: _Runs) -> float:
+    """Part of what a link sends that is data of endless flows which their receivers have already."""
+    total = 0.0
+    for flow in run._scenario["flows"]:
+        if flow["traffic"]["kind"] == "bulk" and runs.link in flow["path"] and "header_size" in flow:
+            packet, header = (float(ac._core.quantity(flow[key])[0]) for key in ("packet_size", "header_size"))
+            own = run.flows[run.flows["class"] == flow["name"]]
+            needed = float(own["goodput"].sum()) * (run.window[1] - run.window[0]) / 8 / (packet - header)
+            total += max(float(own["received"].sum()) - needed, 0.0) * packet
+    sent = _sent(run, runs) / 8 * (run.window[1] - run.window[0])
+    return total / sent if sent else 0.0
+
+
+def _once(run: Any, runs: _Runs) -> float:
+    """What a link sends, bit/s, less what receivers have already."""
+    return _sent(run, runs) * (1 - _again(run, runs))
 
 
 def _ends(run: Any, runs: _Runs) -> float:
@@ -913,13 +936,18 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         of_class = effect["key"] in ("one_way_p99", "goodput", "completion", "completion_p95", "finished")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
+        twice = effect["key"] == "rate" and max(own.mean(key, _again) for key in (now, instead)) > 0.01
+        if twice:
+            before, after = (own.mean(key, _once) for key in (now, instead))
         if effect["key"] == "rate":
             before, after = before / _bits(own.of(now)[0], own), after / _bits(own.of(now)[0], own)
         ends = _ends(own.of(now)[0], own) if before and effect["key"] == "rate" else 0.0
         _near(effect["before"], before, sentence, 1e-3 + ends)
         _near(effect["after"], after, sentence, 1e-3 + ends)
         if effect["key"] == "rate":
-            _price(before, after, effect["subject"] if len(links) > 1 else "", sentence, ends)
+            _price(
+                before, after, effect["subject"] if len(links) > 1 else "", sentence, ends, "goodput" * twice or "rate"
+            )
         windows = [own.of(key)[0].window for key in (now, instead)]
         owed = effect["key"] == "jain" and _of_lengths(before, after, windows)
         if not of_class and not (owed and "even share" not in text):
@@ -1080,7 +1108,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any], streams: Collec
         assert known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 
-def _price(before: float, after: float, link: str, sentence: dict[str, Any], ends: float) -> None:
+def _price(before: float, after: float, link: str, sentence: dict[str, Any], ends: float, what: str = "rate") -> None:
     """
     The throughput that is paid or left is what the runs have, and is not left out where it counts.
 
@@ -1088,7 +1116,7 @@ def _price(before: float, after: float, link: str, sentence: dict[str, Any], end
     """
     whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
     text, paid = sentence["text"], (before - after) / before if before else 0.0
-    less = re.search(rf"([0-9.]+){SPREAD} % of the rate{whose}", text)
+    less = re.search(rf"([0-9.]+){SPREAD} % of the {what}{whose}", text)
     if less:
         _near(float(less[1]), 100 * paid, sentence, (0.06 if "." in less[1] else 0.6) + 100 * ends)
     else:

@@ -173,7 +173,7 @@ def _of_no_use(answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         links = [effect["subject"] for effect in effects if effect["key"] == "delay_p50"]
         for effect, evidence in zip(effects, sentence["evidence"], strict=False):
             passage = checkers._passages(sentence["text"], effect["subject"], links)
-            said = re.search(r"([0-9.]+)(?: ± [0-9.]+)? (% more|times the) throughput", passage)
+            said = re.search(r"([0-9.]+)(?: ± [0-9.]+)? (% more|times the) (?:throughput|goodput)(?! of)", passage)
             if effect["key"] != "rate" or said is None:
                 continue
             factor = effect["after"] / effect["before"]

@@ -70,7 +70,8 @@ def test_a_tail_that_grows_is_not_still_what_it_was(after: float, half: float, w
 def setting(key: str, delays: tuple[float, ...], rtt: float = 0.05, tail: float = 0.02) -> Measured:
     """A setting with these median delays, and with a class of which 99 % arrive within `tail`."""
     numbers = tuple(
-        SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, stream_here=0.0,
+        SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, repeated=0.0, loss=0.0,
+                        stream_loss=0.0, stream_here=0.0,
                         jain=0.8, rtt=rtt, parts={}, in_time={}, doubt={},
                         classes={"meeting": ClassNumbers(1e6, 1, 0.0, 0.1, tail)})
         for delay in delays

@@ -1161,7 +1161,7 @@ def _named(
             _near(float(said[2]), before, sentence, 6e-3)
             _near(float(said[3]), after, sentence, 6e-3)
             wide = re.search(rf"to {said[3]}, ([0-9.]+) ± ([0-9.]+) {said[1].replace('even', '')}", text)
-            assert bool(wide) == (half > 0.03 * abs(apart)), (sentence["text"], apart, half)
+            assert bool(wide) == (half > 0.1 * abs(apart)), (sentence["text"], apart, half)
             if wide is not None:
                 _near(float(wide[1]), abs(apart), sentence, 6e-3)
                 _near(float(wide[2]), half, sentence, 6e-3)

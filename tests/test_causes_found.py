@@ -331,3 +331,13 @@ def test_changes_beside_a_clear_way_back_prove_nothing_where_it_alone_is_open() 
     alone = [run["delay_p50"] for run in found.lab.record["delay: with an uncongested ACK path"]["numbers"]]
     assert waits.numbers["beside"] == pytest.approx(sum(alone) / len(alone))
     assert f"; with an uncongested ACK path alone it is {1e3 * waits.numbers['beside']:.1f} ms" in waits.text
+
+
+def test_packets_sent_twice_fill_no_idle_time() -> None:
+    """ "It takes all of red, CUBIC (with BBR: below 5 %) and 4 flows": with BBR they get 79 Mbit/s in place of 88."""
+    queue = {"aqm": "red", "capacity": "800 packets", "min_threshold": "5 packets", "max_threshold": "15 packets"}
+    flows = {"name": "branch", "count": 4, "path": ["l"], "rtt": "80 ms", "start": "uniform 0 s .. 2 s"}
+    asked = scenario({"l": {"rate": "100 Mbit/s", "delay": "20 ms", "queue": queue}}, flows)
+    (idle,) = (own for own in diagnose(asked, "l").sentences if own.predicate == "stands-idle")
+    assert "red with its present settings" in idle.text
+    assert "BBR" not in idle.text

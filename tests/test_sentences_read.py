@@ -367,7 +367,7 @@ def test_transfers_that_gain_stand_beside_the_links_and_the_page_that_pays() -> 
     own = Effect("completion", "pages", 0.288, 0.126, 0.01, True, evidence)
     for effects in ((wait, page, own), (wait, own)):
         said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance(effects)), wanted=False, prefer=None).text
-        gain = "75 ms less median delay and 56.2 % less time for a transfer of pages"
+        gain = "75 ms less median delay and 56.2 ± 3.5 % less time for a transfer of pages"
         assert said.startswith(f"FQ-CoDel instead: {gain}")
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((page,))), wanted=False, prefer=None).text
     assert said.endswith("no gain that counts, but 60.0 % more time for a page.")

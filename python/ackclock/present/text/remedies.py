@@ -48,8 +48,10 @@ OF_TRANSFERS: Final = ("finished", "completion", "completion_p95", "goodput")
 """Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
-WIDE: Final = 0.03
-"""The interval of a change is stated where half of it is more than this part of the change."""
+WIDE: Final = 0.1
+"""The interval of a change is stated where half of it is more than this part of the change, ..."""
+WIDE_OF_PARTS: Final = 0.03
+"""... or this, of a change as a part of what there is now, which no table has."""
 
 STATEMENTS: Final = {
     "before-shaper": "before the shaper at {link}, which lets {rate:rate} through",
@@ -209,7 +211,7 @@ def _part(effect: Effect) -> str:
     part = abs(effect.change) / effect.before
     wide = effect.half * max(effect.after / effect.before, 1.0)
     wide = wide if effect.half > abs(effect.change) else min(wide, abs(effect.change))  # a change is one all the same
-    half = wide / effect.before if wide > WIDE * abs(effect.change) else 0.0
+    half = wide / effect.before if wide > WIDE_OF_PARTS * abs(effect.change) else 0.0
     if effect.change < 0 or not half:
         return interval(part, half, "share")  # no more than all of it
     return f"{interval(100 * part, 100 * half, 'number')} %"

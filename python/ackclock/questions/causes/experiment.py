@@ -422,10 +422,9 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             emptied.extend([cause.done] * (not candidate.joint))
             told.add(candidate.key)
             return Verdict.KEEPS, None
-        if (
-            cause is not None
-            and cause.key == MIXED
-            and not _none_alone(lab, tree, candidate, symptom, before, seed, like)
+        if cause is not None and (
+            (cause.key == MIXED and not _none_alone(lab, tree, candidate, symptom, before, seed, like))
+            or _twice(lab, present, symptom, cause)
         ):
             return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
@@ -467,6 +466,15 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     # of a policer that takes nothing there is no more to be had than together with what keeps the flows from it
     rest = [ablation for ablation in (*specific, *others, *general) if not (idle and ablation.key == "policer")]
     return answer(_two(rest, tree, judge).of(Verdict.REMOVES))
+
+
+def _twice(lab: Lab, present: Measured, symptom: Symptom, cause: Cause) -> bool:
+    """Whether idle times end in packets that are sent twice: the endless flows over the link get less than now."""
+    runs = lab.record[cause.evidence[0].runs[0]]["numbers"]
+    now, then = (
+        sum(own) / len(own) for own in ([run.goodput for run in present.numbers], [run["goodput"] for run in runs])
+    )
+    return symptom.key == "idle" and then < now
 
 
 def _beside(

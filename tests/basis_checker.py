@@ -188,7 +188,10 @@ def _in_words(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
         for entry in answer["runs"][checkers._instead(answer)]["scenario"]["link"]
         if entry["name"] == part["link"]
     )
-    held = {**then["queue"], **(then["queue"]["scheduler"] if isinstance(then["queue"].get("scheduler"), dict) else {})}
+    queue = then["queue"]
+    while len(queue.get("classes", [])) == 1:  # behind a shaper
+        queue = queue["classes"][0]["queue"]
+    held = {**queue, **(queue["scheduler"] if isinstance(queue.get("scheduler"), dict) else {})}
     for key, value, unit in re.findall(r"(target|interval) ([0-9.]+) (us|ms|s)", part["other"]["queue"]):
         if abs(float(value) * checkers._UNIT[unit] - ac._core.quantity(str(held[key]))[0]) > 1e-6:
             yield f"{part['link']}: {part['other']['queue']}, with {key} {held[key]}"

@@ -497,7 +497,7 @@ def _again(run: Any, runs: _Runs) -> float:
             own = run.flows[run.flows["class"] == flow["name"]]
             needed = float(own["goodput"].sum()) * (run.window[1] - run.window[0]) / 8 / (packet - header)
             total += max(float(own["received"].sum()) - needed, 0.0) * packet
-    sent = _sent(run, runs) / 8 * (run.window[1] - run.window[0])
+    sent = float(run.links.loc[runs.link, "bytes"])
     return total / sent if sent else 0.0
 
 

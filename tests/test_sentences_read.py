@@ -370,8 +370,8 @@ def test_transfers_that_gain_stand_beside_the_links_and_the_page_that_pays() -> 
         gain = "75 ms less median delay and 56.2 ± 3.5 % less time for a transfer of pages"
         assert said.startswith(f"FQ-CoDel instead: {gain}")
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((page,))), wanted=False, prefer=None).text
-    assert said.endswith("no gain that counts, but 60.0 % more time for a page.")
-    for after, words in ((0.7, "20.5 % less throughput and 60.0 % more"), (0.83, "60.0 % more")):
+    assert said.endswith("no gain that counts, but 60.0 ± 4.0 % more time for a page.")
+    for after, words in ((0.7, "20.5 ± 1.1 % less throughput and 60.0 ± 4.0 % more"), (0.83, "60.0 ± 4.0 % more")):
         rate = Effect("rate", "l", 0.88, after, 0.01, False, evidence)
         said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((rate, page))), wanted=False, prefer=None).text
         assert said.endswith(f"no gain that counts, but {words} time for a page.")

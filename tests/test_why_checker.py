@@ -41,8 +41,8 @@ def module(name: str) -> ModuleType:
 EXPERIMENT, PEOPLE, REMEDIES, WHY, SERVED, SETTING = (
     module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "served", "setting")
 )
-ABLATIONS, LAB, MEASURES, REMEDY = (
-    module(f"questions.causes.{name}") for name in ("ablations", "lab", "measures", "remedy")
+ABLATIONS, FINDINGS, LAB, MEASURES, REMEDY = (
+    module(f"questions.causes.{name}") for name in ("ablations", "findings", "lab", "measures", "remedy")
 )
 TEXT = {name: module(f"present.text.{name}") for name in ("people", "remedies", "why")}
 
@@ -350,8 +350,8 @@ def _limit(key: str, factor: float) -> Any:
 
 
 def _cause() -> Any:
-    true = EXPERIMENT.left
-    return patch.object(EXPERIMENT, "left", lambda left, of: true(replace(left, limit=left.before), of))
+    true = FINDINGS.left
+    return patch.object(FINDINGS, "left", lambda left, of: true(replace(left, limit=left.before), of))
 
 
 def _classes(**changed: Callable[[Any], float]) -> Any:
@@ -372,8 +372,8 @@ def _other_way(tree: Mapping[str, Any], link: str) -> Any:
 
 
 def _half_the_interval() -> Any:
-    true = EXPERIMENT.shown
-    return patch.object(EXPERIMENT, "shown", lambda evidence, of: true(replace(evidence, half=evidence.half / 2), of))
+    true = FINDINGS.shown
+    return patch.object(FINDINGS, "shown", lambda evidence, of: true(replace(evidence, half=evidence.half / 2), of))
 
 
 def _others(**changed: Callable[[Any], Any]) -> Any:

@@ -341,3 +341,29 @@ def test_packets_sent_twice_fill_no_idle_time() -> None:
     (idle,) = (own for own in diagnose(asked, "l").sentences if own.predicate == "stands-idle")
     assert "red with its present settings" in idle.text
     assert "BBR" not in idle.text
+
+
+def test_fq_codel_in_leaves_is_called_so_and_shares_that_stay_uneven_are_told() -> None:
+    """ "FQ-CoDel instead" of a prio that stayed, beside "the cause is prio (with FQ-CoDel and its defaults: 1.00)"."""
+    room = {"capacity": "100 ms"}
+    classes = [{"name": name, "flows": [name], "queue": room} for name in ("backup", "web")]
+    link = {"l": {"rate": "20 Mbit/s", "delay": "4 ms", "queue": {"scheduler": "prio", "classes": classes}}}
+    flows = ({"name": name, "path": ["l"], "rtt": "30 ms", "count": n} for n, name in ((1, "backup"), (2, "web")))
+    answer = ac.why(scenario=scenario(link, *flows))
+    (said,) = (own.text for own in answer.sentences if own.subject == "FQ-CoDel")
+    assert said.startswith("prio with FQ-CoDel in its leaves instead: ")
+    assert re.search(r" The shares stay uneven: Jain's index 0\.3[0-9]\.", said)
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
+
+
+def test_what_senders_send_twice_is_no_throughput() -> None:
+    """ "132.1 % more throughput" of BBR over losses: the flows get 97 % more, and seeds differ."""
+    links = {"backhaul": {"rate": "100 Mbit/s", "loss": "0.5 %", "queue": {"capacity": "60 ms"}}}
+    links["sector"] = {"rate": "60 Mbit/s", "queue": {"aqm": "codel"}}
+    flows = {"name": "subs", "count": 6, "path": [*links], "rtt": "50 ms", "start": "uniform 0 s .. 3 s"}
+    answer = ac.why(scenario=scenario(links, flows), own_senders=True)
+    (said,) = (own.text for own in answer.sentences if own.subject == "BBR")
+    more = re.search(r"instead: ([0-9.]+) ± ([0-9.]+) % more goodput", said)
+    assert more, said
+    assert abs(float(more[1]) - 97.3) < 2 * float(more[2])
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0

@@ -944,6 +944,7 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         ends = _ends(own.of(now)[0], own) if before and effect["key"] == "rate" else 0.0
         _near(effect["before"], before, sentence, 1e-3 + ends)
         _near(effect["after"], after, sentence, 1e-3 + ends)
+        _still(effect, text, len(links), sentence)
         if effect["key"] == "rate":
             _price(
                 before, after, effect["subject"] if len(links) > 1 else "", sentence, ends, "goodput" * twice or "rate"
@@ -1106,6 +1107,14 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any], streams: Collec
         less_known = len(said) >= 2
         known = re.search(rf"{re.escape(what)}(?!\w)", text) or less_known
         assert known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
+
+
+def _still(effect: dict[str, Any], text: str, links: int, sentence: dict[str, Any]) -> None:
+    """What is said to stay is what there is with the other setting."""
+    of = {"jain": r"stay uneven: Jain's index ([0-9]\.[0-9]+)", "stream_loss": r"still lose ([0-9.]+) %"}
+    said = re.search(of.get(effect["key"], "$^"), text)
+    if said is not None and (links < 2 or effect["key"] == "stream_loss"):
+        _near(float(said[1]) / (100 if effect["key"] == "stream_loss" else 1), effect["after"], sentence, 6e-3)
 
 
 def _price(before: float, after: float, link: str, sentence: dict[str, Any], ends: float, what: str = "rate") -> None:

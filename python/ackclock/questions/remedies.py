@@ -56,6 +56,8 @@ WORSENED: Final = {"rate": frozenset({"idle"}), "loss": frozenset({"loss"})}
 """Symptoms of a link, by the cost that worsens them."""
 FILLS: Final = 2.0
 """Packets wait far longer at a link if half of them wait for so many times as long."""
+OVERLOAD: Final = 0.01
+"""A stream that loses more than this is more than its queue lets through."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
 HASTY: Final = 2.0
@@ -605,6 +607,11 @@ def _present_controls(kinds: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _overloaded(balance: Balance) -> bool:
+    """Whether a stream still loses many packets: CoDel takes long to find how often it has to drop them."""
+    return any(effect.after > OVERLOAD for effect in balance.effects if effect.key == "stream_loss")
+
+
 def _compared(
     lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
@@ -630,6 +637,7 @@ def _compared(
     while True:
         unsettled = balance.moving(after) or balance.of_start(present, after)
         unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
+        unsettled = unsettled or _overloaded(balance)
         effort = settling.longer(lab, after, unsettled=unsettled)
         if effort is None or effort in asked:
             break

@@ -60,8 +60,9 @@ keys! {
         /// Hosts of the class that stand behind a network address translator: a queue takes them for
         /// one, unless it looks behind the translator (`nat` of cake).
         nat: Nat as Choice;
-        /// Name of a tunnel that carries the class: queues see one flow between two hosts, whatever
-        /// it carries. Classes that give the same name share the tunnel.
+        /// Name of a tunnel that carries the class: queues that hash addresses and ports see one flow
+        /// between two hosts, whatever it carries; `exact` buckets tell its flows apart. Classes that
+        /// give the same name share the tunnel.
         tunnel: Option<String> as Or<Name> = "none", or "none" = "each flow shows its own addresses and ports";
         /// Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.
         access_rate: Option<f64> as Or<Rate> = "unlimited", or "unlimited" = "access adds delay only";

@@ -9,7 +9,17 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import index_within, interval, number, percent, rate_text, share, time, time_over_seeds
+from ...core.units import (
+    index_within,
+    interval,
+    number,
+    percent,
+    rate_text,
+    share,
+    share_over_seeds,
+    time,
+    time_over_seeds,
+)
 from ...questions.causes.remedy import (
     EVEN_SHARES,
     GAIN,
@@ -48,6 +58,8 @@ OF_TRANSFERS: Final = ("finished", "completion", "completion_p95", "goodput")
 """Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
+MUCH_LOST: Final = 0.01
+"""Streams that lose more than this now, and with another setting no less, are told of."""
 WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change, ..."""
 WIDE_OF_PARTS: Final = 0.03
@@ -88,8 +100,8 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     if not gains:
         text = f"{what} instead{where} would bring these flows {_no_gain(balance)}"
         text += f", but {costs}" if costs else ""
-        return Sentence(name, "does-not-help", f"{text}.{_of_one_run(balance)}", numbers_of, evidence)
-    text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}{_uneven(balance)}"
+        return Sentence(name, "does-not-help", f"{text}.{_of_one_run(balance)}{_stays(balance)}", numbers_of, evidence)
+    text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}{_stays(balance)}"
     if prefer is not None:
         present = "control" if name == "BBR" else "queue"
         better = "it is better in a part of it and worse in another" if balance.mixed(prefer) else ALIKE
@@ -107,13 +119,16 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     return Sentence(name, "costs", text, numbers_of, evidence)
 
 
-def _uneven(balance: Balance) -> str:
-    """Shares that are uneven now, and are not even with another setting, either."""
-    shares = [effect for effect in balance.effects if effect.key == "jain" and effect.better is None]
-    stay = [own for own in shares if max(own.before, own.after) + own.half < EVEN_SHARES]
-    places = f" at {listed([own.subject for own in stay])}" if _many(balance) else ""
-    what = " and ".join(index_within(own.after, own.half) for own in stay)
-    return f" The shares stay uneven{places}: Jain's index {what}." if stay else ""
+def _stays(balance: Balance) -> str:
+    """Shares that are uneven now, and streams that lose much, where another setting does not end that, either."""
+    same = [effect for effect in balance.effects if effect.better is None and math.isfinite(effect.half)]
+    shares = [own for own in same if own.key == "jain" and max(own.before, own.after) + own.half < EVEN_SHARES]
+    places = f" at {listed([own.subject for own in shares])}" if _many(balance) else ""
+    what = " and ".join(index_within(own.after, own.half) for own in shares)
+    said = f" The shares stay uneven{places}: Jain's index {what}." if shares else ""
+    lost = [own for own in same if own.key == "stream_loss" and min(own.before, own.after) - own.half > MUCH_LOST]
+    still = listed([share_over_seeds(own.after, own.half) for own in lost])
+    return said + (f" Streams without congestion control still lose {still} of their packets." if lost else "")
 
 
 def _of_one_run(balance: Balance) -> str:

@@ -526,8 +526,11 @@ def _further(
     """
     if symptom.key == "loss" and any(JOINT in key for key in found):
         return general, True
+    classes = [own for own in general if own.key == "queue" and divided]
     if found == {"unresponsive"}:
-        return [*others, *(own for own in general if own.key == "queue" and divided)], False
+        return [*others, *classes], False
+    if found == {"endless-flows"} and symptom.key == "stream":
+        return classes, False
     return [own for own in general if own.key == "buffer" and found == {"short-transfers"}], False
 
 

@@ -278,22 +278,16 @@ def effects(
             if key == "stream_loss" and (told or not (loses_here(old) or loses_here(new))):
                 continue  # it is that of the whole way
             told |= key == "stream_loss"
-            pair(
-                [getattr(run, key) for run in old],
-                [getattr(run, key) for run in new],
-                key,
-                link,
-                how + place,
-                apart_in_time(old, new, UNFAIR) if key == "jain" else _apart_over_time(old, new, key),
-            )
-        once = max(_repeated(old), _repeated(new)) > REPEATED
-        carried, carries = ([run.throughput * (1 - once * run.repeated) for run in runs] for runs in (old, new))
-        pair(carried, [part * own for own in carries], "rate", link,
-             str(state("causes.goodput-of" if once else "causes.throughput", place=place)),
-             _apart_over_time(old, new, "utilization", part))  # fmt: skip
+            then, later = ([getattr(run, key) for run in runs] for runs in (old, new))
+            apart = apart_in_time(old, new, UNFAIR) if key == "jain" else _apart_over_time(old, new, key)
+            pair(then, later, key, link, how + place, apart)
+        carried, carries, once = _carried(old, new)
+        how = str(state("causes.goodput-of" if once else "causes.throughput", place=place))
+        pair(
+            carried, [part * own for own in carries], "rate", link, how, _apart_over_time(old, new, "utilization", part)
+        )
         if found and found[-1].key == "rate":
-            gains = found[-1].better if not found[-1].better or _of_use(old, new) else None
-            found[-1] = replace(found[-1], better=gains, once=once)
+            found[-1] = replace(found[-1], better=_useful(found[-1].better, old, new), once=once)
     for name in present.numbers[0].classes:
         if all(name in run.classes for run in after.numbers):
             own = present.judged.get(places.get(name, name), present)
@@ -330,8 +324,20 @@ def _apart_over_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str, p
     return math.hypot(over_time(old, key), part * over_time(new, key))
 
 
+def _carried(old: Sequence[Numbers], new: Sequence[Numbers]) -> tuple[list[float], list[float], bool]:
+    """Return what a link carries in runs of two settings, and whether without what receivers have already."""
+    once = max(_repeated(old), _repeated(new)) > REPEATED
+    before, now = ([run.throughput * (1 - once * run.repeated) for run in runs] for runs in (old, new))
+    return before, now, once
+
+
 def _repeated(runs: Sequence[Numbers]) -> float:
     return sum(run.repeated for run in runs) / len(runs)
+
+
+def _useful(better: bool | None, old: Sequence[Numbers], new: Sequence[Numbers]) -> bool | None:
+    """Return whether more is carried to the good of anyone."""
+    return None if better and not _of_use(old, new) else better
 
 
 def _of_use(old: Sequence[Numbers], new: Sequence[Numbers]) -> bool:

@@ -379,6 +379,9 @@ def test_a_class_behind_one_that_is_never_empty_is_lost_by_both() -> None:
     asked = scenario({"l": {"rate": "30 Mbit/s", "delay": "4 ms", "queue": queue}}, *flows)
     (lost,) = (own for own in diagnose(asked, "l").sentences if own.predicate == "stream-loses")
     assert "it takes both endless flows that fill the queue (bulk) (without bulk: below 0.1 %) and prio, " in lost.text
+    answer = ac.why(scenario=asked)
+    assert re.search(r" Streams without congestion control still lose 50(\.[0-9]+)? % [^.]", answer.sentence)
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
 
 
 def test_what_an_overloaded_stream_loses_is_not_that_of_its_start() -> None:
@@ -394,6 +397,7 @@ def test_what_an_overloaded_stream_loses_is_not_that_of_its_start() -> None:
     root = {"name": "root", "rate": "38 Mbit/s", "ceil": "38 Mbit/s", "classes": [leaf, video]}
     link = {"rate": "40 Mbit/s", "queue": {"scheduler": "htb", "default": "staff", "classes": [root]}}
     cbr = {"name": "video", "traffic": {"kind": "cbr", "rate": "3.8 Mbit/s"}, "packet_size": "1300 B", "rtt": "30 ms"}
+    cbr["start"] = "uniform 0 s .. 100 ms"
     flows = ({"path": ["l"], "count": 3, **own} for own in (cbr, {"name": "staff", "rtt": "40 ms"}))
     answer = ac.why(scenario=scenario({"l": link}, *flows))
     (loss,) = (effect for effect in answer.effects if effect.key == "stream_loss")

@@ -196,10 +196,11 @@ def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
     answer = ac.why(scenario=over(line))
     assert answer.recommended is not None
     link = answer.recommended.result._scenario["link"][0]
-    assert (link["rate"], link["shaper"]) == ("9.5 Mbit/s", "none")
+    (only,) = link["queue"]["classes"]
+    assert (link["rate"], link["shaper"], only["rate"]) == ("1 Gbit/s", "none", "9.5 Mbit/s")
     assert "htb rate 9500kbit" in answer.recommended.tc
-    assert answer.recommended.utilization <= 0.9501  # of 10 Mbit/s; 0.942 in 340 s
-    assert abs(answer.recommended.utilization - 0.942) < answer.recommended.utilization_half < 0.02
+    assert answer.recommended.utilization <= 0.9501  # of 10 Mbit/s; 0.949 in 340 s
+    assert abs(answer.recommended.utilization - 0.949) < answer.recommended.utilization_half < 0.03
     checkers.check(json.loads(json.dumps(answer.json())))
     steps = [{"at": "5 s", "flows": "flows-1", "count": 3}]  # that more flows come changes no rate
     tree = {**over({"queue": {"capacity": "100 ms"}}).canonical, "change": steps}
@@ -281,7 +282,8 @@ def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:
     answer = ac.why(scenario=policed, prefer="rate")
     assert answer.other is not None
     link = answer.other.result._scenario["link"][0]
-    assert (link["rate"], link["policer"]) == ("19 Mbit/s", "none")
+    (only,) = link["queue"]["classes"]
+    assert (link["rate"], link["policer"], only["rate"]) == ("100 Mbit/s", "none", "19 Mbit/s")
     assert 0.17 < answer.other.utilization < 0.1901  # of 100 Mbit/s
     assert answer.present.utilization < answer.other.utilization
     assert "htb rate 19000kbit" in answer.other.tc

@@ -69,7 +69,8 @@ FAULTS: dict[str, tuple[ac.Scenario, dict[str, Any], Callable[[], Any]]] = {
     ),
     "more throughput of packets that are sent twice": (
         link("10 Mbit/s", "250 ms", {"aqm": "drop-tail", "capacity": "30 ms"}, bulk("reno", 4)),
-        {"own_senders": True}, lambda: patch.object(REMEDY, "_of_use", lambda *_: True),
+        {"own_senders": True},
+        lambda: patch.multiple(REMEDY, _of_use=lambda *_: True, _repeated=lambda *_: 0.0),
     ),
     "nothing of packets that wait at their access link": (
         link(

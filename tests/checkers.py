@@ -1111,7 +1111,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any], streams: Collec
 
 def _still(effect: dict[str, Any], text: str, links: int, sentence: dict[str, Any]) -> None:
     """What is said to stay is what there is with the other setting."""
-    of = {"jain": r"stay uneven: Jain's index ([0-9]\.[0-9]+)", "stream_loss": r"still lose ([0-9.]+) %"}
+    of = {"jain": r"stay uneven: Jain's index ([0-9]\.[0-9]+)", "stream_loss": r"still lose up to ([0-9.]+) %"}
     said = re.search(of.get(effect["key"], "$^"), text)
     if said is not None and (links < 2 or effect["key"] == "stream_loss"):
         _near(float(said[1]) / (100 if effect["key"] == "stream_loss" else 1), effect["after"], sentence, 6e-3)

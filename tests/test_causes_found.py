@@ -380,7 +380,7 @@ def test_a_class_behind_one_that_is_never_empty_is_lost_by_both() -> None:
     (lost,) = (own for own in diagnose(asked, "l").sentences if own.predicate == "stream-loses")
     assert "it takes both endless flows that fill the queue (bulk) (without bulk: below 0.1 %) and prio, " in lost.text
     answer = ac.why(scenario=asked)
-    assert re.search(r" Streams without congestion control still lose 50(\.[0-9]+)? % [^.]", answer.sentence)
+    assert re.search(r" Streams without congestion control still lose up to 50(\.[0-9]+)? % [^.]", answer.sentence)
     assert checkers.check(json.loads(json.dumps(answer.json()))) > 0
 
 

@@ -24,7 +24,7 @@ from .causes.edits import control, set_control, with_queue
 from .causes.lab import Lab
 from .causes.loads import ARRIVING
 from .causes.measures import Numbers, longest_wait
-from .causes.remedy import DELAYS, Balance, Preference, dear, effects
+from .causes.remedy import DELAYS, LOSSES, Balance, Preference, dear, effects
 from .causes.scales import (
     Length,
     bulk,
@@ -56,8 +56,6 @@ WORSENED: Final = {"rate": frozenset({"idle"}), "loss": frozenset({"loss"})}
 """Symptoms of a link, by the cost that worsens them."""
 FILLS: Final = 2.0
 """Packets wait far longer at a link if half of them wait for so many times as long."""
-OVERLOAD: Final = 0.01
-"""A stream that loses more than this is more than its queue lets through."""
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
 HASTY: Final = 2.0
@@ -429,8 +427,7 @@ def _anew(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> s
 def _within(tree: Mapping[str, Any], queues: Mapping[str, Mapping[str, Any]]) -> str:
     """Name FQ-CoDel in the classes of a link alone, which stay."""
     name, queue = next(iter(queues.items()))
-    kept = "classes" in queue and len(queues) == 1
-    return str(state("remedies.in-leaves", kind=shapers.scheduler(link_of(tree, name))[0])) if kept else ""
+    return _words(queue, link_of(tree, name), 1.0) if "classes" in queue and len(queues) == 1 else ""
 
 
 def _averaged_at(
@@ -609,7 +606,7 @@ def _present_controls(kinds: Sequence[str]) -> str:
 
 def _overloaded(balance: Balance) -> bool:
     """Whether a stream still loses many packets: CoDel takes long to find how often it has to drop them."""
-    return any(effect.after > OVERLOAD for effect in balance.effects if effect.key == "stream_loss")
+    return any(effect.after > LOSSES for effect in balance.effects if effect.key == "stream_loss")
 
 
 def _compared(

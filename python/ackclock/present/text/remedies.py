@@ -58,8 +58,6 @@ OF_TRANSFERS: Final = ("finished", "completion", "completion_p95", "goodput")
 """Gains of transfers, and of what flows would send, stated beside those of links; a page's is said for people."""
 MUCH_MORE: Final = 2.0
 """A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
-MUCH_LOST: Final = 0.01
-"""Streams that lose more than this now, and with another setting no less, are told of."""
 WIDE: Final = 0.1
 """The interval of a change is stated where half of it is more than this part of the change, ..."""
 WIDE_OF_PARTS: Final = 0.03
@@ -126,9 +124,11 @@ def _stays(balance: Balance) -> str:
     places = f" at {listed([own.subject for own in shares])}" if _many(balance) else ""
     what = " and ".join(index_within(own.after, own.half) for own in shares)
     said = f" The shares stay uneven{places}: Jain's index {what}." if shares else ""
-    lost = [own for own in same if own.key == "stream_loss" and min(own.before, own.after) - own.half > MUCH_LOST]
-    still = listed([share_over_seeds(own.after, own.half) for own in lost])
-    return said + (f" Streams without congestion control still lose {still} of their packets." if lost else "")
+    for own in same:
+        if own.key == "stream_loss" and min(own.before, own.after) - own.half > LOSSES:
+            still = share_over_seeds(own.after, own.half)
+            said += f" Streams without congestion control still lose up to {still} of their packets."
+    return said
 
 
 def _of_one_run(balance: Balance) -> str:

@@ -25,7 +25,7 @@ from .findings import KINDS, LITTLE, Cause, Finding, sentence
 from .lab import Lab
 from .measures import UNFAIR, known, lost, mean_of, not_marked, on_way
 from .policing import lower_rate, spare
-from .scales import ENDLESS, Length, alike, bulk, carried, needed, once, policed, room
+from .scales import LASTING, Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
 from .starving import (
@@ -69,8 +69,6 @@ MIXED: Final = "mixed-controls"
 """Key of several congestion controls over a link."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
-LASTING: Final = (*ENDLESS, "http")
-"""Traffic of TCP that has no end."""
 CARRIED: Final = 0.5
 """Endless flows that carry less than this part of what they did over a link leave it, ..."""
 CARRIED_BACK: Final = 0.25
@@ -470,11 +468,11 @@ def _causes(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
 
 def _twice(lab: Lab, present: Measured, symptom: Symptom, cause: Cause) -> bool:
     """Whether idle times end in packets that are sent twice: the endless flows over the link get less than now."""
-    runs = lab.record[cause.evidence[0].runs[0]]["numbers"]
-    now, then = (
-        sum(own) / len(own) for own in ([run.goodput for run in present.numbers], [run["goodput"] for run in runs])
-    )
-    return symptom.key == "idle" and then < now
+    if symptom.key != "idle":
+        return False
+    then = [run["goodput"] for run in lab.record[cause.evidence[0].runs[0]]["numbers"]]
+    now = [run.goodput for run in present.numbers]
+    return bool(sum(then) / len(then) < sum(now) / len(now))
 
 
 def _beside(

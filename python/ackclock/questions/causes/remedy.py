@@ -51,7 +51,7 @@ goodput of a class, unless the shares become more even by that: by Jain's index,
 GIVEN: Final = 0.5
 """... get this part of it at least."""
 LOSSES: Final = 0.01
-"""Without one it may lose this part more of the packets to be recommended."""
+"""Without one it may lose this part more of the packets to be recommended; a stream that loses more loses much."""
 
 MANIFOLD: Final = 2.0
 """Throughput that grows to so many times what it was, or a page that loads in so much less of the time, is worth ..."""
@@ -336,7 +336,7 @@ def _repeated(runs: Sequence[Numbers]) -> float:
 
 
 def _useful(better: bool | None, old: Sequence[Numbers], new: Sequence[Numbers]) -> bool | None:
-    """Return whether more is carried to the good of anyone."""
+    """Return whether a rate is better; None of what is carried more, and is of no use."""
     return None if better and not _of_use(old, new) else better
 
 

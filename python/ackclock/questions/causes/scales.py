@@ -89,6 +89,8 @@ MANAGED: Final = 0.1
 
 ENDLESS: Final = ("bulk", "app-limited")
 """Traffic that is to fill a link, and to share it evenly."""
+LASTING: Final = (*ENDLESS, "http")
+"""Traffic of TCP that has no end."""
 
 _QUANTITY = re.compile(r"[0-9.eE+-]+ ?[a-zA-Z/]+")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.fairness import STARVED_SHARE
@@ -18,7 +18,7 @@ from ...core.statement import state
 from ...experiment.sequential import WHY
 from .ablations import GENERAL, SPECIFIC
 from .measures import HOSTS, UNFAIR, goodput, known
-from .scales import by_changes, carried, quantities, unqueued, written
+from .scales import LASTING, by_changes, carried, quantities, unqueued, written
 from .sentences import Evidence, Sentence, interval
 from .shapers import returning
 from .symptoms import ENOUGH, Measured, wait_limit
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from ...experiment.ablation import Change
     from .lab import Lab
     from .measures import Numbers
-
-
-UNENDED: Final = ("bulk", "http")
-"""Traffic of TCP that always has something to send, or soon asks again."""
 
 
 def starved_too(present: Measured) -> Statement | str:
@@ -134,16 +130,16 @@ def shut_out(present: Measured, tree: Mapping[str, Any], link: str, told: Collec
     runs = present.numbers
     if len(runs) < WHY.seeds[0] or tree.get("change"):
         return []
-    shares = {*UNENDED} - ({"bulk"} if {UNFAIR, HOSTS} & {*told} else set())
-    begin = min(run.window[0] for run in runs)
+    kinds = {*LASTING} - ({"bulk"} if {UNFAIR, HOSTS} & {*told} else set())
+    begin, applications = min(run.window[0] for run in runs), written(tree)
     return [
         str(flow["name"])
         for flow in tree["flows"]
-        if link in flow["path"]
-        and flow["traffic"]["kind"] in shares
+        if flow["traffic"]["kind"] in kinds
+        and flow["name"] not in applications
+        and link == _slowest(tree, flow["path"])
         and max(quantities(flow["start"]), default=0.0) < begin
         and not any(run.classes[str(flow["name"])].goodput for run in runs)
-        and link == min(flow["path"], key=lambda place: carried(link_of(tree, place)))
     ]
 
 
@@ -183,6 +179,11 @@ def shutting_out(
     yield Sentence(f"link {link}", "shuts-out", said, {"classes": float(len(names))}, evidence)
 
 
+def _slowest(tree: Mapping[str, Any], path: Collection[str]) -> str:
+    """Return the link on a way that lets least through: it tells of what is not carried on the whole of it."""
+    return min(path, key=lambda place: carried(link_of(tree, place)))
+
+
 def falling_short(link: str, present: Measured, tree: Mapping[str, Any]) -> Iterator[Sentence]:
     """
     Yield a sentence about each application-limited class that gets less than it would send, decidedly.
@@ -193,7 +194,7 @@ def falling_short(link: str, present: Measured, tree: Mapping[str, Any]) -> Iter
         return
     for name, wanted in written(tree).items():
         path = next(list(flow["path"]) for flow in tree["flows"] if flow["name"] == name)
-        if link != min(path, key=lambda place: carried(link_of(tree, place))):
+        if link != _slowest(tree, path):
             continue
         gets = goodput(present.numbers, name)
         if gets.mean + gets.half < ENOUGH * wanted:

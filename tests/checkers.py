@@ -764,9 +764,15 @@ def _shuts_out(sentence: dict[str, Any], runs: _Runs) -> None:
     assert ("; the cause is " in sentence["text"]) == bool(changed), sentence["text"]
     for own in gets:
         assert np.min(own) > 0, (sentence["text"], own)
-        least = re.search(r": ([0-9.]+ [kM]?bit/s) or more\)", sentence["text"])
-        assert least, sentence["text"]
-        _near(float(ac._core.quantity(least[1])[0]), float(np.mean(np.min(own, axis=1))), sentence, 0.006 * np.max(own))
+        least = np.min(own, axis=1)
+        stated = re.search(r": (the least gets )?([0-9.]+)(?: ± ([0-9.]+))?( [kM]?bit/s)\)", sentence["text"])
+        assert stated, sentence["text"]
+        assert (stated[1] is not None) == (len(names) > 1), sentence["text"]
+        _near(float(ac._core.quantity(stated[2] + stated[4])[0]), float(least.mean()), sentence, 0.006 * np.max(own))
+        half = over_seeds([float(gets) for gets in least])
+        assert (stated[3] is not None) == (half > 0.01 * least.mean()), (sentence["text"], half)
+        if stated[3] is not None:
+            _near(float(ac._core.quantity(stated[3] + stated[4])[0]), half, sentence, 0.06 * half)
 
 
 def _filters_acks(run: Any, runs: _Runs) -> bool:

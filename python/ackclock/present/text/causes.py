@@ -107,7 +107,7 @@ STATEMENTS: Final = {
     "starved-by": "; the cause is {cause} ({done}: none does).",
     "falls-short": "{name} gets {gets:rate_over_seeds} of the {wanted:rate} that it would send.",
     "shut-out": "Nothing of {names} arrives in the {seconds:time} of a run.",
-    "let-in": "; the cause is {cause} ({done}: {gets:rate} or more).",
+    "let-in": "; the cause is {cause} ({done}: {least}{gets:rate_over_seeds}).",
     "how-shut-out": "least goodput of {names}",
     "how-falls-short": "goodput of {name}, mean over the seeds",
     "how-starves": "least goodput of an endless flow over their mean, mean over the seeds",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.fairness import STARVED_SHARE
+from ...core.intervals import Interval
 from ...core.scenario import link_of
 from ...core.statement import state
 from ...experiment.sequential import WHY
@@ -24,7 +25,6 @@ from .shapers import returning
 from .symptoms import ENOUGH, Measured, wait_limit
 
 if TYPE_CHECKING:
-    from ...analysis import Interval
     from ...core.statement import Statement
     from ...experiment.ablation import Change
     from .lab import Lab
@@ -172,9 +172,10 @@ def shutting_out(
     evidence = [Evidence(how, 0.0, 0.0, 0.0, runs=(present.key,), kind="rate")]
     said = str(state("causes.shut-out", names=listed(names), seconds=present.length.measured))
     if found is not None:
-        gets = found.evidence.value
-        let_in = state("causes.let-in", cause=found.change.cause, done=found.change.done, gets=gets)
-        said = said.removesuffix(".") + str(let_in)
+        gets = Interval(found.evidence.value, found.evidence.half, WHY.seeds[0])
+        least = "the least gets " if len(names) > 1 else ""
+        facts = {"cause": found.change.cause, "done": found.change.done, "least": least, "gets": gets}
+        said = said.removesuffix(".") + str(state("causes.let-in", **facts))
         evidence.append(found.evidence)
     yield Sentence(f"link {link}", "shuts-out", said, {"classes": float(len(names))}, evidence)
 

@@ -17,7 +17,7 @@ from ackclock.core.intervals import Interval
 from ackclock.experiment.ablation import Ablated, Verdict
 from ackclock.present.text.people import _class
 from ackclock.questions import remedies as remedies_asked
-from ackclock.questions.causes import ablations, diagnose, experiment, remedy, shapers
+from ackclock.questions.causes import ablations, diagnose, experiment, remedy, shapers, starving
 from ackclock.questions.causes.ablations import SPECIFIC
 from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.sentences import Evidence, interval
@@ -403,3 +403,25 @@ def test_what_an_overloaded_stream_loses_is_not_that_of_its_start() -> None:
     (loss,) = (effect for effect in answer.effects if effect.key == "stream_loss")
     assert loss.after == pytest.approx(0.12, abs=0.004)
     assert "lost of streams" not in answer.sentence
+
+
+def test_the_slowest_link_tells_what_classes_are_shut_out() -> None:
+    """Not an application, of which it is said what it would send, nor what begins later, nor endless flows told of."""
+    kinds = {
+        "web": {"kind": "http", "size": "exponential 30 kB", "think": "1 s"},
+        "bulk": {"kind": "bulk"},
+        "tv": {"kind": "app-limited", "rate": "2 Mbit/s"},
+    }
+    flows = [{"name": name, "path": ["l", "core"], "traffic": traffic} for name, traffic in kinds.items()]
+    flows += [flows[1] | {"name": "later", "start": "5 s"}]
+    tree = scenario({"l": {"rate": "10 Mbit/s"}, "core": {"rate": "1 Gbit/s"}}, *flows).canonical
+    nothing = {str(flow["name"]): SimpleNamespace(goodput=0.0) for flow in flows}
+    runs = [SimpleNamespace(window=(3.0, 6.0), classes=nothing) for _ in range(3)]
+    present: Any = SimpleNamespace(numbers=runs)
+    assert starving.shut_out(present, tree, "l", ()) == ["web", "bulk"]
+    assert starving.shut_out(present, tree, "core", ()) == []
+    assert starving.shut_out(present, tree, "l", ("unfair",)) == ["web"]
+    runs[1].classes = nothing | {"web": SimpleNamespace(goodput=1e3)}
+    assert starving.shut_out(present, tree, "l", ()) == ["bulk"]
+    present.numbers = runs[:1]
+    assert starving.shut_out(present, tree, "l", ()) == []

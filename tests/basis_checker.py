@@ -20,7 +20,7 @@ CAUSES = {
     "tunnel": "the tunnel",
     "policer": "a policer",
     "wire-loss": "losses on the wire",
-    "jitter": "delay that varies",
+    "jitter": "delay that varies|packet reordering",
     "stalls": "sends nothing",
     "changes": "the later (?:rate|delay)",
     "varying-rate": "its rate, which varies",

@@ -351,7 +351,7 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         if isinstance(new.get("jitter"), dict) and old["jitter"] == new["jitter"] | {"reorder": True} != new["jitter"]
     ]
     if ordered:
-        yield "packets that overtake each other", rf"with the packets of {re.escape(listed(ordered))} in order"
+        yield "packet reordering", rf"with the packets of {re.escape(listed(ordered))} in order"
     for key, words in WIRE.items():
         there = [old["name"] for old, new in pairs if old.get(key, "none") != new.get(key, "none")]
         there = [name for name in there if name not in ordered]

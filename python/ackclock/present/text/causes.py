@@ -6,7 +6,7 @@ from typing import Final
 
 STATEMENTS: Final = {
     "without-wire": "without the {key} of {links}",
-    "overtaking": "packets that overtake each other",
+    "reordering": "packet reordering",
     "in-order": "with the packets of {links} in order",
     "medium": "the medium that it shares with {links}",
     "own-medium": "with a medium of its own",

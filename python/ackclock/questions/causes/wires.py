@@ -51,7 +51,7 @@ def in_order(tree: Tree, name: str, symptom: str) -> Change | None:
     for link in there:
         link["jitter"]["reorder"] = False
     done = state("causes.in-order", links=listed(str(link["name"]) for link in there))
-    return Change(changed, str(state("causes.overtaking")), str(done))
+    return Change(changed, str(state("causes.reordering")), str(done))
 
 
 def _reorders(link: Tree) -> bool:
